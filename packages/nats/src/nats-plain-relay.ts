@@ -7,6 +7,7 @@ import { onceOf } from 'weirjs/relay'
 import { NatsChannels } from './nats-channels.ts'
 import { checkData, type NatsConnection } from './nats-client.ts'
 import { NatsLink, unavailable } from './nats-link.ts'
+import { queuedSize, queueFull } from './nats-publisher.ts'
 import { subjectToken } from './nats-subject.ts'
 import type { NatsSubscription } from './nats-subscription.ts'
 import { turn } from './nats-turns.ts'
@@ -15,6 +16,7 @@ interface PlainNatsOptions {
   readonly owner: string
   readonly connection: NatsConnection
   readonly prefix: string
+  readonly maxQueuedSize: number
   readonly timeoutMs: number
   readonly onError: (error: unknown) => void
 }
@@ -23,6 +25,7 @@ interface PlainNatsOptions {
 interface Batch {
   readonly confirmed: Promise<void>
   readonly refused: Map<string, Error>
+  bytes: number
 }
 
 export class PlainNatsRelay implements Relay {
@@ -31,6 +34,10 @@ export class PlainNatsRelay implements Relay {
   readonly #channels: NatsChannels<PlainChannel>
   readonly #refusals = new Set<Map<string, Error>>()
   #batch: Batch | null = null
+  /** Of messages that the client may still hold, because the server has not confirmed them on this connection. */
+  #bytes = 0
+  /** Flushes without a reply in time. While there is one, nothing more is given to the client. */
+  #late = 0
 
   constructor(options: PlainNatsOptions) {
     this.#options = options
@@ -62,6 +69,10 @@ export class PlainNatsRelay implements Relay {
     checkData(this.#options, data)
     // While it is away, the client holds what is published, and drops it when it tries to reconnect.
     if (!this.#link.isUp) throw this.#link.error()
+    if (this.#late > 0) throw unavailable('NATS does not reply: the message was not published')
+    const { maxQueuedSize } = this.#options
+    const bytes = queuedSize(data)
+    if (this.#bytes + bytes > maxQueuedSize) throw queueFull(maxQueuedSize)
     const subject = this.#subjectOf(channel)
     try {
       this.#options.connection.publish(subject, data)
@@ -69,6 +80,8 @@ export class PlainNatsRelay implements Relay {
       throw unavailable('the client refused the message', error)
     }
     const batch = this.#openBatch()
+    batch.bytes += bytes
+    this.#bytes += bytes
     await batch.confirmed.finally(turn)
     const error = batch.refused.get(subject)
     if (error !== undefined) throw unavailable('the server refused the message', error)
@@ -90,37 +103,47 @@ export class PlainNatsRelay implements Relay {
 
   /** The server replies to a flush after it has read everything that was sent before. */
   #openBatch(): Batch {
-    this.#batch ??= this.#confirm(new Map())
+    this.#batch ??= this.#confirm()
     return this.#batch
   }
 
-  #confirm(refused: Map<string, Error>): Batch {
+  #confirm(): Batch {
     const confirm = async (): Promise<void> => {
       await null // everything that is published in this tick
       this.#batch = null
-      this.#refusals.add(refused)
+      this.#refusals.add(batch.refused)
       try {
-        await this.#flush()
+        await this.#flush(batch.bytes)
         await setImmediate() // a refusal arrives before the reply, and is told later
       } finally {
-        this.#refusals.delete(refused)
+        this.#refusals.delete(batch.refused)
       }
     }
-    return { confirmed: confirm(), refused }
+    const batch: Batch = { confirmed: confirm(), refused: new Map(), bytes: 0 }
+    return batch
   }
 
-  async #flush(): Promise<void> {
+  /** @param bytes of the messages, which count until the reply: the client holds them, however late it comes */
+  async #flush(bytes: number): Promise<void> {
     const { connection, timeoutMs } = this.#options
     let timer: NodeJS.Timeout | undefined
+    let isLate = false
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(unavailable(`NATS did not reply within ${timeoutMs} ms: the message may have been published`)),
-        timeoutMs,
-      )
+      timer = setTimeout(() => {
+        isLate = true
+        this.#late++
+        reject(unavailable(`NATS did not reply within ${timeoutMs} ms: the message may have been published`))
+      }, timeoutMs)
       timer.unref()
     })
+    const replied = this.#link
+      .whileUp(() => connection.flush())
+      .finally(() => {
+        this.#bytes -= bytes
+        if (isLate) this.#late--
+      })
     try {
-      await Promise.race([this.#link.whileUp(() => connection.flush()), late])
+      await Promise.race([replied, late])
     } catch (error) {
       throw unavailable('the connection to NATS was lost: the message may have been published', error)
     } finally {

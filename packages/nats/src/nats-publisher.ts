@@ -38,6 +38,15 @@ const TICK_MS = 100
 /** What a message takes in addition to its data. */
 const OVERHEAD_BYTES = 200
 
+/** What a message takes of `maxQueuedSize`. */
+export function queuedSize(data: string): number {
+  return Buffer.byteLength(data) + OVERHEAD_BYTES
+}
+
+export function queueFull(maxQueuedSize: number, cause?: unknown): WeirError {
+  return unavailable(`more than maxQueuedSize (${maxQueuedSize}) would wait for NATS`, cause)
+}
+
 export class NatsPublisher {
   readonly #options: NatsPublisherOptions
   /** The unconfirmed messages, oldest first: all are sent again together, so that they stay in order. */
@@ -61,9 +70,8 @@ export class NatsPublisher {
   publish(subject: string, data: string, once: string | null): Promise<number> {
     const { clock, link, maxQueuedSize, timeoutMs } = this.#options
     if (this.#isClosed || link.isOver) return Promise.reject(link.error())
-    const bytes = Buffer.byteLength(data) + OVERHEAD_BYTES
-    if (this.#bytes + bytes > maxQueuedSize)
-      return Promise.reject(unavailable(`more than maxQueuedSize (${maxQueuedSize}) would wait for NATS`, this.#trouble))
+    const bytes = queuedSize(data)
+    if (this.#bytes + bytes > maxQueuedSize) return Promise.reject(queueFull(maxQueuedSize, this.#trouble))
     return new Promise((resolve, reject) => {
       const token = once === null ? `${this.#tokens}${(this.#count++).toString(36)}` : onceName(subject, once)
       const message: Waiting = { subject, data, bytes, token, deadline: clock.now() + timeoutMs, isSent: false, resolve, reject }

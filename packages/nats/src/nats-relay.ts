@@ -22,7 +22,7 @@ export interface NatsRelayOptions {
   readonly maxLength?: number
   /** How long a stream keeps messages, if the relay creates it. Default `'1d'`. */
   readonly maxAge?: Duration
-  /** How many bytes of messages may wait for JetStream. Each message counts 200 more. When exceeded, `publish` rejects. Default 16 MiB. */
+  /** How many bytes of messages may wait for NATS. Each message counts 200 more. When exceeded, `publish` rejects. Default 16 MiB. */
   readonly maxQueuedSize?: Size
   /**
    * How long `publish` waits for a confirmation. With `jetstream`, it sends the message again in that time, and the stream stores it once.
@@ -60,7 +60,7 @@ export const NATS_RELAY_RULES = rules<NatsRelayOptions>(OWNER)(
     onError: listener().or(warn, 'a warning of the process'),
     clock: forTests(),
   },
-  { needs: { stream: 'jetstream', maxLength: 'jetstream', maxAge: 'jetstream', maxQueuedSize: 'jetstream' } },
+  { needs: { stream: 'jetstream', maxLength: 'jetstream', maxAge: 'jetstream' } },
 )
 
 /**
@@ -85,7 +85,7 @@ export function natsRelay(connection: NatsConnection, options: NatsRelayOptions 
   } = NATS_RELAY_RULES.read(options)
   const { timeout: timeoutMs = jetstream === undefined ? 500 : 10_000, stream = prefix.replaceAll('.', '_') } = given
   if (jetstream === undefined) {
-    return new PlainNatsRelay({ owner: OWNER, connection, prefix, timeoutMs, onError })
+    return new PlainNatsRelay({ owner: OWNER, connection, prefix, maxQueuedSize, timeoutMs, onError })
   }
   if ((maxAgeMs ?? DEFAULT_AGE_MS) < timeoutMs)
     throw invalid(
