@@ -271,8 +271,9 @@ class OidcModule implements Oidc {
     const path = asked.length > MAX_RETURN_CHARACTERS ? '/' : asked
     const secrets = this.#provider.newLogin()
     const parameters = { ...this.#options.parameters, redirect_uri: this.#callbackAddress(session), scope: this.#scope }
-    // Logins wait together for the configuration of the provider.
-    const address = await exchange(session).inTurn(this.#provider.loginAddress(clockOf(session), secrets, parameters))
+    // Logins wait together for the configuration of the provider. What each of them does afterwards is in its turn.
+    const configuration = await exchange(session).inTurn(this.#provider.configuration(clockOf(session)))
+    const address = this.#provider.loginAddress(configuration, secrets, parameters)
     this.#transactions.begin(session, { ...secrets, path }, clockOf(session).wallTime())
     return response.header('Cache-Control', 'no-store').redirect(address, 303)
   }
@@ -311,13 +312,13 @@ class OidcModule implements Oidc {
     this.#sessions.signOut(session)
     response.header('Cache-Control', 'no-store')
     const origin = this.#originFor(session)
-    const elsewhere =
-      wasSignedIn && typeof origin === 'string'
-        ? await this.#provider.logoutAddress(clockOf(session), {
-            post_logout_redirect_uri: `${origin}${session.basePath}${this.#afterLogout}`,
-            ...(idToken !== null && { id_token_hint: idToken }),
-          })
-        : null
+    if (!wasSignedIn || typeof origin !== 'string') return response.redirect(this.#afterLogout, 303)
+    const configuration = await exchange(session).inTurn(this.#provider.configuration(clockOf(session)).catch(() => null))
+    const parameters = {
+      post_logout_redirect_uri: `${origin}${session.basePath}${this.#afterLogout}`,
+      ...(idToken !== null && { id_token_hint: idToken }),
+    }
+    const elsewhere = configuration === null ? null : this.#provider.logoutAddress(configuration, parameters)
     return response.redirect(elsewhere ?? this.#afterLogout, 303)
   }
 

@@ -1,5 +1,6 @@
 // The identity provider: its configuration is read when it is first needed, and each request has a timeout. Failures become one of three errors.
 
+import { hash } from 'node:crypto'
 import * as OpenId from 'openid-client'
 import { WeirError } from 'weirjs'
 import type { Clock } from 'weirjs/kit'
@@ -88,24 +89,20 @@ export class Provider {
     return { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() }
   }
 
-  /**
-   * The address at which a person logs in.
-   * @throws (rejects) WEIR_OIDC_UNAVAILABLE
-   */
-  async loginAddress(
-    clock: Clock,
+  /** The address at which a person logs in. */
+  loginAddress(
+    configuration: OpenId.Configuration,
     { state, nonce, verifier }: LoginSecrets,
     parameters: Readonly<Record<string, string>>,
-  ): Promise<string> {
-    const { buildAuthorizationUrl, calculatePKCECodeChallenge } = this.#openid
+  ): string {
     const own = {
       response_type: 'code',
       state,
       nonce,
-      code_challenge: await calculatePKCECodeChallenge(verifier),
+      code_challenge: hash('sha256', verifier, 'base64url'),
       code_challenge_method: 'S256',
     }
-    return buildAuthorizationUrl(await this.#configuration(clock), { ...parameters, ...own }).href
+    return this.#openid.buildAuthorizationUrl(configuration, { ...parameters, ...own }).href
   }
 
   /**
@@ -114,7 +111,7 @@ export class Provider {
    * @throws (rejects) WEIR_OIDC_DENIED, WEIR_OIDC_RESPONSE, WEIR_OIDC_UNAVAILABLE
    */
   async exchange(clock: Clock, address: URL, { state, nonce, verifier }: LoginSecrets): Promise<Grant> {
-    const configuration = await this.#configuration(clock)
+    const configuration = await this.configuration(clock)
     const { authorizationCodeGrant, fetchUserInfo } = this.#openid
     const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true }
     const tokens = await this.#ask(() => authorizationCodeGrant(configuration, address, checks))
@@ -124,19 +121,18 @@ export class Provider {
 
   /** @throws (rejects) WEIR_OIDC_RESPONSE if the provider refuses; WEIR_OIDC_UNAVAILABLE */
   async refresh(clock: Clock, refreshToken: string): Promise<TokenResponse> {
-    const configuration = await this.#configuration(clock)
+    const configuration = await this.configuration(clock)
     return this.#ask(() => this.#openid.refreshTokenGrant(configuration, refreshToken))
   }
 
-  /** Where a browser ends its session at the provider. Null if that is not possible, or the provider is away. */
-  async logoutAddress(clock: Clock, parameters: Readonly<Record<string, string>>): Promise<string | null> {
-    const configuration = await this.#configuration(clock).catch(() => null)
-    if (configuration === null || configuration.serverMetadata().end_session_endpoint === undefined) return null
+  /** Where a browser ends its session at the provider. Null if that is not possible. */
+  logoutAddress(configuration: OpenId.Configuration, parameters: Readonly<Record<string, string>>): string | null {
+    if (configuration.serverMetadata().end_session_endpoint === undefined) return null
     return this.#openid.buildEndSessionUrl(configuration, parameters).href
   }
 
-  /** The configuration of the provider. A failure is not remembered. @throws (rejects) WEIR_OIDC_UNAVAILABLE */
-  #configuration(clock: Clock): Promise<OpenId.Configuration> {
+  /** The configuration of the provider, which many requests may await: `inTurn`. A failure is not remembered. @throws (rejects) WEIR_OIDC_UNAVAILABLE */
+  configuration(clock: Clock): Promise<OpenId.Configuration> {
     if (this.#found !== null && clock.wallTime() - this.#found.at < FRESH_MS) return Promise.resolve(this.#found.configuration)
     this.#finding ??= this.#find(clock).finally(() => (this.#finding = null))
     return this.#finding
