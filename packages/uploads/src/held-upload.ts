@@ -1,7 +1,6 @@
 // An upload whose lock a request holds, with the operations on it.
 
 import { Buffer } from 'node:buffer'
-import type { Readable } from 'node:stream'
 import { type ContentPolicy, HttpError, type HttpSession, PayloadTooLargeError, WeirError } from 'weirjs'
 import { CONTENT_RULES, isInstance, rules, saveContent } from 'weirjs/kit'
 import { AppendSource } from './append-source.ts'
@@ -116,9 +115,13 @@ export class HeldUpload {
     this.#checkHeld()
   }
 
-  /** Appends the bytes of complete uploads. Ends early if the client leaves: a few bytes of a client may ask for a gigabyte, and it may ask again. */
+  /**
+   * Appends the bytes of complete uploads, unless the first ones show that the whole is refused. Ends early if the client leaves: a few bytes of a
+   * client may ask for a gigabyte, and it may ask again.
+   * @throws FileRefusedError (415)
+   */
   async appendUploads({ signal }: HttpSession, parts: readonly UploadRecord[]): Promise<void> {
-    const { storage } = this.#home
+    const { storage, types } = this.#home
     async function* bytes(): AsyncGenerator<Uint8Array> {
       for (const part of parts)
         for await (const piece of storage.read(part) as AsyncIterable<Uint8Array>) {
@@ -126,6 +129,7 @@ export class HeldUpload {
           yield piece
         }
     }
+    if (types !== null) await stored(checkTypes(bytes(), types))
     this.#offset = await stored(storage.append(this.#record, this.#offset, bytes(), { isAtomic: false, hasTakenOver: false }))
     this.#checkHeld()
     if (!this.isWhole) throw new WeirError('WEIR_STORE_UNAVAILABLE', 'a part has lost bytes')
@@ -148,7 +152,7 @@ export class HeldUpload {
     try {
       // Bytes that were moved elsewhere have been checked before.
       if (types !== null && this.#record.keptAt === null)
-        this.#record = { ...this.#record, detectedType: await checkTypes(storage.read(this.#record), types) }
+        this.#record = { ...this.#record, detectedType: await checkTypes(storage.read(this.#record) as AsyncIterable<Uint8Array>, types) }
       upload = new Upload(storage, this.#record, (record) => this.#save(record))
       result = await onComplete(upload, session)
       await upload.settled()
@@ -200,9 +204,9 @@ export function isRefusal(session: HttpSession, error: unknown): boolean {
  * Checks the type of an upload by its first bytes, as for a file of a form.
  * @returns what the bytes show @throws (rejects) FileRefusedError (415) unless they are of one of the types; what the stream throws
  */
-async function checkTypes(stream: Readable, types: readonly string[]): Promise<string | null> {
+async function checkTypes(bytes: AsyncIterable<Uint8Array>, types: readonly string[]): Promise<string | null> {
   let first: Uint8Array = Buffer.alloc(0)
-  for await (const piece of stream as AsyncIterable<Uint8Array>) {
+  for await (const piece of bytes) {
     first = Buffer.concat([first, piece.subarray(0, MOST_TYPE_BYTES)])
     if (first.length >= MOST_TYPE_BYTES) break
   }

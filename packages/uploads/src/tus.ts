@@ -83,20 +83,47 @@ export class Tus {
     // Otherwise, a few bytes could become a hundred times as many.
     if (new Set(references.map(idIn)).size < references.length)
       throw new WeirError('WEIR_UPLOAD_REQUEST', 'Upload-Concat names an upload more than once')
-    const parts: UploadRecord[] = []
-    for (const reference of references) {
-      const { record } = await this.#core.find(session, idIn(reference))
-      if (record.concat !== 'partial' || record.stage !== 'complete')
-        throw malformed('Upload-Concat names an upload that is not complete, or not partial: it')
-      parts.push(record)
+    const ids = references.map(idIn)
+    // Before any lock: an upload that is not a part is not interrupted.
+    for (const one of ids) checkPart((await this.#core.find(session, one)).record)
+    // In one order for all requests, so that no two of them wait for each other.
+    return this.#holdAll(session, [...ids].sort(), [], (held) => {
+      const parts = ids.map((one) => held.find(({ record }) => record.id === one)!)
+      return this.#join(session, parts, concat, metadata)
+    })
+  }
+
+  /** Takes the locks of all parts, so that several requests do not copy the same parts at a time. */
+  #holdAll<T>(
+    session: HttpSession,
+    ids: readonly string[],
+    held: readonly HeldUpload[],
+    work: (held: readonly HeldUpload[]) => Promise<T>,
+  ): Promise<T> {
+    const [id, ...others] = ids
+    if (id === undefined) return work(held)
+    return this.#core.hold(session, id, (one) => this.#holdAll(session, others, [...held, one], work))
+  }
+
+  async #join(session: HttpSession, held: readonly HeldUpload[], concat: string, metadata: string): Promise<unknown> {
+    const parts = held.map(({ record }) => record)
+    parts.forEach(checkPart)
+    const cancelParts = async (): Promise<void> => {
+      for (const part of held) await part.cancel().catch(() => {}) // they expire otherwise
     }
     const length = parts.reduce((sum, part) => sum + part.length!, 0)
     const { id } = await this.#core.create(session, { length, metadata, concat })
-    const response = await this.#core.hold(session, id, async (held) => {
-      await orNothing(held, held.appendUploads(session, parts))
-      return this.#completeNew(session, held, locationOf(session, id))
+    const response = await this.#core.hold(session, id, async (whole) => {
+      try {
+        await orNothing(whole, whole.appendUploads(session, parts))
+        return await this.#completeNew(session, whole, locationOf(session, id))
+      } catch (error) {
+        // Otherwise, a few bytes could have the same parts copied and refused again and again.
+        if (isRefusal(session, error)) await cancelParts()
+        throw error
+      }
     })
-    for (const one of parts) await this.#core.hold(session, one.id, (held) => held.cancel()).catch(() => {}) // they expire otherwise
+    await cancelParts()
     return response
   }
 
@@ -164,6 +191,12 @@ async function orNothing<T>(held: HeldUpload, work: Promise<T>): Promise<T> {
     await held.cancel().catch(() => {}) // the client is told about the first error, and the upload expires
     throw error
   }
+}
+
+/** @throws WEIR_UPLOAD_REQUEST */
+function checkPart({ concat, stage }: UploadRecord): void {
+  if (concat !== 'partial' || stage !== 'complete')
+    throw malformed('Upload-Concat names an upload that is not complete, or not partial: it')
 }
 
 function created(session: HttpSession, location: string, expiresAt: number | null, result?: unknown): unknown {

@@ -18,8 +18,8 @@ export interface UploadsOptions {
   /**
    * Called when all bytes are there: moves, copies or reads them. Bytes that it leaves in the storage are deleted when the upload expires.
    *
-   * An error with a status from 400 to 499 refuses the upload: the client gets it, and the upload is deleted. After any other error the client gets
-   * a 5xx or 423, and the next request for the upload calls `onComplete` again.
+   * An error with a status from 400 to 499 refuses the upload: the client gets it, and the upload is deleted, with tus also its parts. After any
+   * other error the client gets a 5xx or 423, and the next request for the upload calls `onComplete` again.
    */
   readonly onComplete: OnComplete
   /**
