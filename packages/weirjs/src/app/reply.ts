@@ -17,9 +17,8 @@ import { copyWebResponse, isWebResponse } from '../http/response/web-response.ts
 import { isStrict, reportMistake } from './debugged.ts'
 
 /**
- * Undefined: `session.response` as the handler has set it, otherwise 204. A response: itself. A string: text/plain. Bytes: themselves.
- * A stream or an async iterable: streamed. A Web `Response`: copied. A promise: what it resolves to. Anything else that has a JSON
- * form: JSON.
+ * Undefined: `session.response` as the handler has set it, otherwise 204. A response: itself. A string: text/plain. Bytes: themselves. A stream or an
+ * async iterable: streamed. A Web `Response`: copied. A promise: what it resolves to. Anything else that has a JSON form: JSON.
  * @param answers what the handler may answer with; null if nothing is declared, and for what others than handlers return
  * @returns a promise only if there is something to wait for
  * @throws WEIR_RESULT_UNSENDABLE for a function, a symbol, a bigint, and objects that would become `{}` in JSON: see `hasNoJson`; in tests and
@@ -223,8 +222,7 @@ export function checkUpgrade(head: RequestHead, own: OutgoingResponse, protocol:
 }
 
 /**
- * Loaded with the first file, so that a program that sends none starts faster. Importing it again each time would cost more than reading
- * the file.
+ * Loaded with the first file, so that a program that sends none starts faster. Importing it again each time would cost more than reading the file.
  */
 let prepareFile: typeof import('../http/files/file.ts').prepareFile | undefined
 

@@ -18,8 +18,7 @@ type DeeperPath<K extends string, V, Rest extends readonly unknown[]> = Rest ext
   : never
 
 /**
- * How much of a property may be written. `all`: everything; `most`: everything except excluded parts; `some`: only included parts; `none`:
- * nothing.
+ * How much of a property may be written. `all`: everything; `most`: everything except excluded parts; `some`: only included parts; `none`: nothing.
  */
 export type Choice = 'all' | 'most' | 'some' | 'none'
 

@@ -100,6 +100,9 @@ function fieldsOf(head: RequestHead, body: RequestBody | null): string[] {
   const fields: string[] = []
   const isDecoded = body?.isDecoded === true
   for (const [name, value] of head.entries()) if (!isDecoded || !isOfTheCoding(name)) fields.push(name, value)
+  // Express and others read a body only if one of the fields of HTTP/1.1 says that there is one.
+  const isFramed = head.get('transfer-encoding') !== null || (!isDecoded && head.get('content-length') !== null)
+  if (body !== null && !isFramed) fields.push('Transfer-Encoding', 'chunked')
   if (head.isHttp2 && head.upgrade && head.get('sec-websocket-key') === null) fields.push('Sec-WebSocket-Key', ANY_KEY)
   return fields
 }

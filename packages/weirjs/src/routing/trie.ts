@@ -149,8 +149,7 @@ export class Trie<R> {
 }
 
 /**
- * The first stop below `node` whose run is in `path` at `at`, or null. Only one can be: each node on the way selects its child by one
- * character.
+ * The first stop below `node` whose run is in `path` at `at`, or null. Only one can be: each node on the way selects its child by one character.
  */
 function nextStop<R>(node: Node<R>, path: string, at: number): Node<R> | null {
   let next = node

@@ -215,13 +215,8 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
     for (const key of Object.keys(value)) {
       if (this.properties.has(key)) continue
       // A misspelt name may be the name of a secret.
-      if (
-        new Mismatch('no property of this name', hides ? NOT_SHOWN : show((value as Record<string, unknown>)[key])).addTo(
-          (all ??= []),
-          shorten(key),
-        )
-      )
-        break
+      const unknown = new Mismatch('no property of this name', hides ? NOT_SHOWN : show((value as Record<string, unknown>)[key]))
+      if (unknown.addTo((all ??= []), shorten(key), true)) break
     }
     return all
   }

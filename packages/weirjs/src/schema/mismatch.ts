@@ -28,6 +28,8 @@ const NO_OTHERS: readonly Mismatch[] = Object.freeze([])
 /** A path, its first part first. */
 interface Way {
   readonly part: PathPart
+  /** Whether the part is a name that the sender chose, such as the key of a record. */
+  readonly isReceived: boolean
   readonly rest: Way | null
 }
 
@@ -56,7 +58,10 @@ export class Mismatch {
   /** One mismatch that stands for all of `found`, which is not empty. */
   static ofAll(found: readonly Mismatch[]): Mismatch {
     const first = found[0]!
-    return found.length === 1 ? first : new Mismatch(first.expected, first.actual, first.path, found.slice(1))
+    if (found.length === 1) return first
+    const all = new Mismatch(first.expected, first.actual, first.#path, found.slice(1))
+    all.#before = first.#before
+    return all
   }
 
   /** The path from the value that was read to the wrong part; empty for the value itself. */
@@ -82,20 +87,29 @@ export class Mismatch {
     return this.others.length === 0 ? [this] : [this, ...this.others]
   }
 
-  /** Adds this one and the others to `found`, seen from a value that holds this one at `key`. @returns whether `found` is full. */
-  addTo(found: Mismatch[], key: PathPart): boolean {
+  /**
+   * Adds this one and the others to `found`, seen from a value that holds this one at `key`.
+   * @param isReceived whether the sender chose the key, which may then be secret itself
+   * @returns whether `found` is full
+   */
+  addTo(found: Mismatch[], key: PathPart, isReceived = false): boolean {
     for (const one of this.all()) {
       if (found.length >= MAX_MISMATCHES) return true
       const seen = new Mismatch(one.expected, one.actual, one.#path)
-      seen.#before = { part: key, rest: one.#before }
+      seen.#before = { part: key, isReceived, rest: one.#before }
       found.push(seen)
     }
     return found.length >= MAX_MISMATCHES
   }
 
-  /** The same without the received values. */
+  /** The same without the received values and names. The path of another library's schema may have some. */
   hidden(): Mismatch {
-    return Mismatch.ofAll(this.all().map((one) => new Mismatch(...hide(one.expected, one.actual), one.path)))
+    const hidden = this.all().map((one) => {
+      const seen = new Mismatch(...hide(one.expected, one.actual))
+      seen.#before = declared(one.#before)
+      return seen
+    })
+    return Mismatch.ofAll(hidden)
   }
 
   /**
@@ -120,6 +134,11 @@ export class Mismatch {
     }
     return failures
   }
+}
+
+/** The way up to the first part that the sender chose. */
+function declared(way: Way | null): Way | null {
+  return way === null || way.isReceived ? null : { ...way, rest: declared(way.rest) }
 }
 
 /** Replaces what may repeat a value that must not be shown. */

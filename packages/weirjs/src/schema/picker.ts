@@ -131,7 +131,7 @@ function recordPicker(schema: RecordSchema<unknown>): Picker {
       if (schema.misnamed(name) !== null) continue
       const part = record[name]
       const picked = isScalar(part) && !converts ? part : pick(part)
-      if (picked instanceof Mismatch) return under(picked, schema.shown(name))
+      if (picked instanceof Mismatch) return under(picked, schema.shown(name), true)
       copied[name] = picked
     }
     return copied
@@ -277,7 +277,7 @@ function checkRecord(schema: RecordSchema<unknown>, record: Properties): unknown
   for (const name of Object.keys(record)) {
     const picked = schema.misnamed(name) ?? check(schema.value, record[name])
     if (!(picked instanceof Mismatch)) copied[name] = picked
-    else if (picked.addTo(found, schema.shown(name))) break
+    else if (picked.addTo(found, schema.shown(name), true)) break
   }
   return found.length === 0 ? copied : schema.conceal(Mismatch.ofAll(found))
 }
@@ -317,8 +317,8 @@ function misfit(schema: Schema<unknown>, value: unknown): Mismatch {
   return new Mismatch(schema.describe(), schema.holdsSecret ? NOT_SHOWN : show(value))
 }
 
-function under(mismatch: Mismatch, key: PathPart): Mismatch {
+function under(mismatch: Mismatch, key: PathPart, isReceived = false): Mismatch {
   const found: Mismatch[] = []
-  mismatch.addTo(found, key)
+  mismatch.addTo(found, key, isReceived)
   return Mismatch.ofAll(found)
 }

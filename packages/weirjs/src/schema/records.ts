@@ -138,7 +138,7 @@ export class RecordSchema<T, Input = unknown> extends Schema<T, Input> {
     for (const key of Object.keys(source)) {
       const part = this.misnamed(key) ?? read(source[key]!)
       if (part instanceof Mismatch) {
-        if (part.addTo((found ??= []), this.shown(key))) break
+        if (part.addTo((found ??= []), this.shown(key), true)) break
       } else if (part !== undefined) {
         record[key] = part
       }

@@ -19,6 +19,15 @@ const echoing: AnySchema = {
   },
 }
 
+/** Names the keys of the value in its paths, as a record of another library does. */
+const keyed: AnySchema = {
+  '~standard': {
+    version: 1,
+    vendor: 'test',
+    validate: (value) => ({ issues: Object.keys(Object(value)).map((key) => ({ message: 'Expected a number', path: [key] })) }),
+  },
+}
+
 const EVERY: Readonly<Record<string, Schema<unknown>>> = {
   string: t.string.length(40).secret(),
   pattern: t.string.secret().pattern(/^x$/),
@@ -94,6 +103,33 @@ test('the value of an unknown name is hidden if a declared name is secret', () =
   const open = t.object({ a: t.int.optional() }).fromValue({ b: SECRET }, context) as Mismatch
   const closed = t.object({ password: t.string.secret().optional() }).fromValue({ pasword: SECRET }, context) as Mismatch
   assert.deepEqual([open.actual, closed.actual], [`"${SECRET}"`, '(not shown)'])
+})
+
+test('a name that the sender chose is not shown inside a secret', () => {
+  const context = { unknownProperties: 'error' } as const
+  const schemas: Readonly<Record<string, Schema<unknown>>> = {
+    record: t.record(t.int).secret(),
+    keys: t.record(t.string).keys(t.string.length(40)).secret(),
+    strict: t.object({ a: t.int.optional() }).strict().secret(),
+    'what contains a record': t.object({ a: t.object({ b: t.record(t.int) }) }).secret(),
+    'a list of records': t.array(t.record(t.array(t.int))).secret(),
+    union: t.union(t.record(t.int), t.array(t.int)).secret(),
+    lazy: t.lazy(() => t.record(t.int)).secret(),
+    'a record of another library': t.object({ a: keyed }).secret(),
+  }
+  const named = { [SECRET]: 'x' }
+  for (const [name, schema] of Object.entries(schemas)) {
+    let mismatches = 0
+    for (const value of [named, { a: named }, { a: { b: named } }, [named], [{ [SECRET]: ['x'] }]]) {
+      const read = schema.fromValue(value, context)
+      if (!(read instanceof Mismatch)) continue
+      mismatches++
+      assert.doesNotMatch(saidOf(schema, read, value), /hunter2/, name)
+    }
+    assert.ok(mismatches > 2, name)
+  }
+  const read = schemas['what contains a record']!.fromValue({ a: { b: named } }) as Mismatch
+  assert.deepEqual(read.path, ['a', 'b'], 'declared names are shown')
 })
 
 test('a secret schema reads the same values, keeps its type and leaves its default out of documents', () => {

@@ -4,12 +4,16 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 
 import express, { type NextFunction, type Request, type Response } from 'express'
 import helmet from 'helmet'
 
 import { HttpServer } from '../../src/index.ts'
+import { decompression } from '../../src/modules/decompression/index.ts'
 import { mountNode } from '../../src/node/index.ts'
+import { cert, key } from '../support/certificate.ts'
+import { Http2Client } from '../support/http2-client.ts'
 import { eventually } from '../support/serving.ts'
 
 const app = express()
@@ -68,6 +72,30 @@ test('bodies: json, urlencoded, malformed, too large', async () => {
   assert.deepEqual([malformed.status, malformed.headers.get('content-type')], [400, 'application/problem+json'])
   const large = await get('/json', { method: 'POST', headers: json, body: JSON.stringify('x'.repeat(200_000)) })
   assert.equal(large.status, 413)
+})
+
+test('bodies whose length no field states: decoded ones, and those of HTTP/2', async (t) => {
+  const other = new HttpServer({ port: 0, hosts: 'any', logger: null, tls: { key, cert }, http2: true })
+  other.use(decompression())
+  mountNode(other, '/', app)
+  await other.start()
+  t.after(() => other.stop({ graceMs: 0 }))
+  const client = await Http2Client.connect(t, other.port)
+  const text = JSON.stringify({ pay: 100 })
+  const json = { 'content-type': 'application/json' }
+  const sent = [
+    [text, { 'content-length': text.length }],
+    [text, {}],
+    [gzipSync(text), { 'content-encoding': 'gzip' }],
+  ] as const
+  for (const [body, fields] of sent) assert.deepEqual((await client.post('/json', body, { ...json, ...fields })).json(), { pay: 100 })
+  const decoded = await other.inject({
+    method: 'POST',
+    url: '/json',
+    body: gzipSync(text),
+    headers: { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' },
+  })
+  assert.deepEqual(decoded.json(), { pay: 100 })
 })
 
 test('parameters, and clients behind a trusted proxy', async () => {

@@ -111,8 +111,7 @@ export function Route(first: string, second?: string | object, third?: object): 
 }
 
 /**
- * Whether the text has no slash, and is in capitals or the name of a method: then it was probably not meant as a path, which would handle
- * any method.
+ * Whether the text has no slash, and is in capitals or the name of a method: then it was probably not meant as a path, which would handle any method.
  */
 function isBareMethod(path: unknown): boolean {
   return typeof path === 'string' && (/^[A-Z][A-Z-]*$/.test(path) || STANDARD_METHODS.has(path.toUpperCase()))

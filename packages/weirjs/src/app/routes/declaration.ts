@@ -82,10 +82,9 @@ export interface GroupOptions {
   readonly requireIfMatch?: boolean
   /**
    * What the handler may answer with, by status: a schema for JSON, what `text` or `bytes` returns for other content, and null for no body. The
-   * compiler checks what the handler returns, and only declared properties of objects are sent. A value that the handler returns has the
-   * lowest declared status from 200 to 299, unless it sets one. If a status below 400 is declared, JSON, bytes and streams with an undeclared
-   * status are refused; in tests and with `debug`, everything is. The answers of outer levels apply too; for the same status, the inner one
-   * applies.
+   * compiler checks what the handler returns, and only declared properties of objects are sent. A value that the handler returns has the lowest
+   * declared status from 200 to 299, unless it sets one. If a status below 400 is declared, JSON, bytes and streams with an undeclared status are
+   * refused; in tests and with `debug`, everything is. The answers of outer levels apply too; for the same status, the inner one applies.
    *
    * Errors that are thrown, and what gates, middleware and `onError` answer, are not declared here.
    */

@@ -1,5 +1,4 @@
-// Finds the route for a request at one of the server's endpoints: first among the routes of that endpoint, then among those for all
-// endpoints.
+// Finds the route for a request at one of the server's endpoints: first among the routes of that endpoint, then among those for all endpoints.
 
 import { Matcher } from '../../routing/matcher.ts'
 import type { Match } from '../../routing/method-table.ts'

@@ -1,6 +1,5 @@
-// The levels at which declarations and policies apply: the server, then groups, then controller classes, then routes. Each
-// level adds to what it inherits. The policies of a route are composed into one flat chain when it is mapped, and again when a level gets
-// another one later.
+// The levels at which declarations and policies apply: the server, then groups, then controller classes, then routes. Each level adds to what it
+// inherits. The policies of a route are composed into one flat chain when it is mapped, and again when a level gets another one later.
 
 import { WeirError } from '../../base/errors.ts'
 import { exchangeOf } from '../../http/exchange.ts'

@@ -76,8 +76,7 @@ export class Connections {
   }
 
   /**
-   * Counts a new socket, for which `release` must be called later. @returns false if the limit has been reached; the socket is not counted
-   * then
+   * Counts a new socket, for which `release` must be called later. @returns false if the limit has been reached; the socket is not counted then
    */
   admit(socket: Stranger): boolean {
     if (this.#maximum !== null && this.#sockets >= this.#maximum) {

@@ -1,5 +1,4 @@
-// Reads responses from the bytes of one connection as a client does: a head, the pieces of its body, the next head. For tests of host
-// programs.
+// Reads responses from the bytes of one connection as a client does: a head, the pieces of its body, the next head. For tests of host programs.
 
 import { Buffer } from 'node:buffer'
 import { DEFAULT_LIMITS } from '../../base/limits.ts'

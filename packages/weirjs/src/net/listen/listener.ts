@@ -46,8 +46,7 @@ export class Listener {
   }
 
   /**
-   * Resolves when clients can connect. @throws the system's error: EADDRINUSE, EACCES, …; WEIR_OPTION_INVALID for a descriptor that does
-   * not listen
+   * Resolves when clients can connect. @throws the system's error: EADDRINUSE, EACCES, …; WEIR_OPTION_INVALID for a descriptor that does not listen
    */
   async listen(): Promise<void> {
     if (isInherited(this.#options)) this.#inherited = await (await import('./claimed-socket.ts')).claimInherited(this.#options.fd)

@@ -50,8 +50,7 @@ export class Listeners {
   }
 
   /**
-   * Resolves when clients can connect everywhere. @throws the system's error for the first endpoint that cannot be opened; then it listens
-   * on none
+   * Resolves when clients can connect everywhere. @throws the system's error for the first endpoint that cannot be opened; then it listens on none
    */
   open(): Promise<void> {
     this.#opening = this.#openAll().finally(() => (this.#opening = null))

@@ -1,5 +1,4 @@
-// What happens on a listener that speaks TLS before HTTP begins: handshakes, certificates and their renewal, and the client's choice of a
-// protocol.
+// What happens on a listener that speaks TLS before HTTP begins: handshakes, certificates and their renewal, and the client's choice of a protocol.
 //
 // Loaded only if a server speaks TLS; HTTP/2 is loaded only if a server speaks that.
 
@@ -226,8 +225,7 @@ export class TlsAcceptor {
   }
 
   /**
-   * Makes new handshakes use `tls`; open connections keep what they have. Sessions are still resumed, unless `tls` has its own
-   * `ticketKeys`.
+   * Makes new handshakes use `tls`; open connections keep what they have. Sessions are still resumed, unless `tls` has its own `ticketKeys`.
    * @returns a function that makes the change, which cannot fail
    * @throws WEIR_OPTION_INVALID for what only a new server can change; OpenSSL's errors about keys and certificates
    */

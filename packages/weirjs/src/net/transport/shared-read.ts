@@ -17,8 +17,7 @@ const BUFFER_BYTES = 256 * 1024
 /** The size of a reader's own memory, for bodies that are kept: copying them would cost more than smaller reads do. */
 const OWN_BYTES = 64 * 1024
 /**
- * A client that sends this much at once is likely to send more. Slow clients get no memory for themselves: thousands of them would use up
- * ours.
+ * A client that sends this much at once is likely to send more. Slow clients get no memory for themselves: thousands of them would use up ours.
  */
 const MUCH_BYTES = OWN_BYTES / 2
 

@@ -11,8 +11,7 @@ import type { Transport, TransportOwner } from './transport.ts'
 import { type Flushable, WriteBatch } from './write-batch.ts'
 
 /**
- * Links a socket to its transport, so that all sockets can share their listeners: four listeners for each would take a quarter of a
- * kilobyte.
+ * Links a socket to its transport, so that all sockets can share their listeners: four listeners for each would take a quarter of a kilobyte.
  */
 const TRANSPORT = Symbol('transport')
 type Carrier = Socket & { [TRANSPORT]?: SocketTransport }
@@ -191,8 +190,7 @@ export class SocketTransport implements Transport, Reader {
   }
 
   end(): void {
-    // A client that has ended its side and has received everything sees no difference between a shutdown and a close. Under TLS it must be
-    // told.
+    // A client that has ended its side and has received everything sees no difference between a shutdown and a close. Under TLS it must be told.
     const hasNothingLeft = this.#socket.readableEnded && this.#socket.writableLength === 0 && !this.isSecure
     if (hasNothingLeft && !this.#handle?.writeQueueSize) this.#socket.destroy()
     else this.#socket.end()

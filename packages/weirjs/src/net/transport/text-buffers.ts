@@ -1,5 +1,4 @@
-// Buffers in which large texts are encoded. Allocating one for each response would take a third of the time that serializing the response
-// takes.
+// Buffers in which large texts are encoded. Allocating one for each response would take a third of the time that serializing the response takes.
 
 import { Buffer } from 'node:buffer'
 
