@@ -12,7 +12,7 @@ interface Place {
 
 interface Waiter {
   readonly onWanted: () => void
-  readonly grant: () => void
+  readonly end: (lock: UploadLock | null) => void
 }
 
 /** Locks for a single process. Servers of one process that use the same storage share one object. Several processes need the locks of `sqliteStores`, or `redisLocks`. */
@@ -20,29 +20,38 @@ export function memoryLocks(): UploadLocks {
   return new MemoryLocks()
 }
 
-class MemoryLocks implements UploadLocks {
+export class MemoryLocks implements UploadLocks {
   readonly #places = new Map<string, Place>()
+  readonly #mostWaiting: number
 
-  acquire(id: string, onWanted: () => void, waitMs: number, clock: Clock): Promise<UploadLock | null> {
+  /** @param mostWaiting how many requests may wait for one upload: then the oldest gets nothing, because the newest has it in the end */
+  constructor(mostWaiting: number = Number.POSITIVE_INFINITY) {
+    this.#mostWaiting = mostWaiting
+  }
+
+  acquire(id: string, onWanted: () => void, waitMs: number, clock: Clock, signal?: AbortSignal): Promise<UploadLock | null> {
     const place = this.#places.get(id)
     if (place === undefined) {
       this.#places.set(id, { onWanted, waiting: new FairQueue() })
       return Promise.resolve(this.#lockOf(id))
     }
-    if (waitMs === 0) return Promise.resolve(null)
+    if (waitMs === 0 || signal?.aborted === true) return Promise.resolve(null)
     return new Promise((resolve) => {
-      const stopTimer = clock.every(waitMs, () => {
-        stopTimer()
+      const leave = (): void => {
         place.waiting.delete('', waiter)
-        resolve(null)
-      })
+        waiter.end(null)
+      }
+      const stopTimer = clock.every(waitMs, leave)
       const waiter: Waiter = {
         onWanted,
-        grant: () => {
+        end(lock) {
           stopTimer()
-          resolve(this.#lockOf(id))
+          signal?.removeEventListener('abort', leave)
+          resolve(lock)
         },
       }
+      signal?.addEventListener('abort', leave)
+      if (place.waiting.length === this.#mostWaiting) place.waiting.next()!.end(null)
       place.waiting.add('', waiter)
       ask(place)
     })
@@ -69,7 +78,7 @@ class MemoryLocks implements UploadLocks {
       return
     }
     place.onWanted = next.onWanted
-    next.grant()
+    next.end(this.#lockOf(id))
     if (place.waiting.length > 0) queueMicrotask(() => ask(place)) // the newest has it in the end
   }
 }

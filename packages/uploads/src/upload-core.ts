@@ -10,6 +10,7 @@ import { principalKeyOf } from 'weirjs/auth'
 import { type Clock, exchange, FairQueue, invalid, isInstance, networkOf, ownText } from 'weirjs/kit'
 
 import { HeldUpload, type UploadHome } from './held-upload.ts'
+import { MemoryLocks } from './memory-locks.ts'
 import type { OpenUploads } from './open-uploads.ts'
 import { hidingIds, stored, unavailable } from './storage-errors.ts'
 import type { UploadLocks } from './upload-locks.ts'
@@ -21,6 +22,8 @@ import type { StoredUpload, UploadStorage } from './upload-storage.ts'
 const OWNER = 'uploads'
 /** How long a request waits until another one has released the upload. Longer than the lease of a process that has died. */
 const WAIT_MS = 15_000
+/** How many requests of this process wait for one upload. */
+const MOST_WAITING = 8
 /** How many records are looked up at a time. Clients that guess ids, or ask again and again, decide how many there are. */
 const MOST_LOOKUPS = 64
 /** `POST /files`, without a host before the path. */
@@ -44,6 +47,8 @@ export class UploadCore implements UploadHome {
   onUntouched: () => void = () => {}
   readonly #onCreate: UploadsOptions['onCreate'] | undefined
   readonly #locks: UploadLocks
+  /** Before the locks that other processes share: of all requests for an upload, one asks those. */
+  readonly #turns = new MemoryLocks(MOST_WAITING)
   readonly #maxMetadataSize: number
   readonly #open: OpenUploads
   readonly #lookUp = FairQueue.semaphore(MOST_LOOKUPS)
@@ -123,7 +128,8 @@ export class UploadCore implements UploadHome {
   /**
    * Takes the lock of an upload for `work`. A request that already works on the upload is asked to stop, which a request that receives bytes does
    * immediately. No holder is asked for a client that may not continue the upload.
-   * @throws WEIR_UPLOAD_UNKNOWN also if it has expired, is another principal's, or belongs to another path; WEIR_UPLOAD_LOCKED
+   * @throws WEIR_UPLOAD_UNKNOWN also if it has expired, is another principal's, or belongs to another path; WEIR_UPLOAD_LOCKED also if too many
+   * newer requests wait, or the client has left
    */
   async hold<T>(session: HttpSession, id: string, work: (held: HeldUpload) => Promise<T>): Promise<T> {
     await this.find(session, id)
@@ -133,14 +139,22 @@ export class UploadCore implements UploadHome {
       isWanted = true
       held?.interrupt()
     }
-    const lock = await stored(this.#locks.acquire(id, onWanted, WAIT_MS, this.clock))
-    if (lock === null) throw new WeirError('WEIR_UPLOAD_LOCKED')
+    const { clock } = this
+    const until = clock.now() + WAIT_MS
+    const turn = await this.#turns.acquire(id, onWanted, WAIT_MS, clock, session.signal)
+    if (turn === null) throw new WeirError('WEIR_UPLOAD_LOCKED')
     try {
-      held = new HeldUpload(this, await this.find(session, id), lock)
-      if (isWanted) held.interrupt() // asked only once
-      return await work(held)
+      const lock = await stored(this.#locks.acquire(id, onWanted, Math.max(0, until - clock.now()), clock, session.signal))
+      if (lock === null) throw new WeirError('WEIR_UPLOAD_LOCKED')
+      try {
+        held = new HeldUpload(this, await this.find(session, id), lock)
+        if (isWanted) held.interrupt() // asked only once
+        return await work(held)
+      } finally {
+        await hidingIds(lock.release())
+      }
     } finally {
-      await hidingIds(lock.release())
+      await turn.release()
     }
   }
 

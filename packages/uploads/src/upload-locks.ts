@@ -19,6 +19,7 @@ export interface UploadLocks {
    * Takes the lock of an upload once its holder has released it, and asks the holder to do so. Null if it does not within `waitMs`.
    * @param onWanted called when another request wants it, or when it is lost; at most once
    * @param waitMs 0: the holder is not asked
+   * @param signal aborts when the client has left: then nobody needs the lock any more, and the promise may resolve with null early
    */
-  acquire(id: string, onWanted: () => void, waitMs: number, clock: Clock): Promise<UploadLock | null>
+  acquire(id: string, onWanted: () => void, waitMs: number, clock: Clock, signal?: AbortSignal): Promise<UploadLock | null>
 }

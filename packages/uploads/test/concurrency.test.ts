@@ -200,8 +200,9 @@ test('a request that was asked to stop before it began does so', async (t) => {
   await begin(first, url, 0, 10, 'abc')
   await eventually(() => looks.length === 1, 'a look at the upload by the holder of its lock')
   isSlow = false
+  const { running } = up.clock
   const status = up.tus('HEAD', url)
-  await eventually(() => acquired === 2, 'a second request for the lock')
+  await eventually(() => up.clock.running > running, 'a second request that waits')
   await new Promise((resolve) => setImmediate(resolve))
   looks[0]!()
   assert.equal((await first.answer()).status, 409)
@@ -261,15 +262,7 @@ for (const [more, status] of [
     const disk = diskStorage(temporaryDirectory(t), { sync: false })
     const slow = gate()
     const reached = gate()
-    const locks = memoryLocks()
-    let acquired = 0
     const up = uploading(t, {
-      locks: {
-        acquire(...args) {
-          acquired++
-          return locks.acquire(...args)
-        },
-      },
       maxSize: 16 * MORE_BYTES,
       storage: over(disk, {
         append(record, offset, bytes, how) {
@@ -290,9 +283,9 @@ for (const [more, status] of [
     await begin(first, url, 0, size, 'x'.repeat(10))
     await reached.promise
     const sent = first.send('y'.repeat(more)) // the server reads it as it goes on
-    const before = acquired
+    const { running } = up.clock
     const asked = up.tus('HEAD', url)
-    await eventually(() => acquired > before, 'a second request for the lock')
+    await eventually(() => up.clock.running > running, 'a second request that waits')
     await new Promise((resolve) => setImmediate(resolve))
     slow.open()
     const offset = Number((await asked).headers.get('upload-offset'))

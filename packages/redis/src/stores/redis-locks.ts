@@ -23,8 +23,8 @@ export interface RedisLock {
 
 /** The locks of uploads, for all processes: the option `locks` of `uploads()`. */
 export interface RedisLocks {
-  /** @param waitMs 0: the holder is not asked @returns null if the holder does not release it in time */
-  acquire(id: string, onWanted: () => void, waitMs: number, clock: Clock): Promise<RedisLock | null>
+  /** @param waitMs 0: the holder is not asked @returns null if the holder does not release it in time, or `signal` aborts before */
+  acquire(id: string, onWanted: () => void, waitMs: number, clock: Clock, signal?: AbortSignal): Promise<RedisLock | null>
 }
 
 export interface RedisLocksOptions {
@@ -92,7 +92,7 @@ export function redisLocks(client: RedisClient, options: RedisLocksOptions = {})
   const { lease: leaseMs, ...settings } = REDIS_LOCKS_RULES.read(options)
   const { access, prefix } = openRedis(OWNER, client, { ...settings, onChange: undefined })
   return {
-    async acquire(id, onWanted, waitMs, clock) {
+    async acquire(id, onWanted, waitMs, clock, signal) {
       const token = randomUUID()
       const deadline = systemClock.now() + waitMs
       for (;;) {
@@ -101,7 +101,7 @@ export function redisLocks(client: RedisClient, options: RedisLocksOptions = {})
         const reply = await access.runScript(ACQUIRE, prefix + id, token, String(leaseMs), wants, String(MEMORY_MS))
         const [has, hasTakenOver] = (reply as readonly unknown[]).map(Number)
         if (has === 1) return new HeldLock(access, prefix + id, token, leaseMs, askedAt, hasTakenOver === 1, onWanted)
-        if (systemClock.now() >= deadline) return null
+        if (systemClock.now() >= deadline || signal?.aborted === true) return null
         await pause(clock)
       }
     },

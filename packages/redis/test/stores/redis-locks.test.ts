@@ -9,6 +9,7 @@ import { Redis } from 'ioredis'
 import type { UploadLocks } from '../../../uploads/src/index.ts'
 import { systemClock } from '../../../weirjs/src/base/clock.ts'
 import type { Duration } from '../../../weirjs/src/base/duration.ts'
+import { TestClock } from '../../../weirjs/src/testing/index.ts'
 import { noRedis, type RedisServer, startRedis } from '../../../weirjs/test/support/redis.ts'
 import { eventually } from '../../../weirjs/test/support/serving.ts'
 import { temporaryDirectory } from '../../../weirjs/test/support/temporary.ts'
@@ -42,6 +43,23 @@ test('whoever comes later asks the holder, who learns of it', options, async (t)
   assert.equal(await one.acquire('a', nobody, 0, systemClock), null)
   await lock.release()
   assert.equal(redis.cli('dbsize').trim(), '0')
+})
+
+test('nobody asks for a client that has left', options, async (t) => {
+  const redis = await startRedis(t)
+  const held = (await locksIn(t, redis).acquire('a', nobody, 0, systemClock))!
+  const clock = new TestClock()
+  const leaving = new AbortController()
+  let lock: unknown
+  void locksIn(t, redis)
+    .acquire('a', nobody, 600_000, clock, leaving.signal)
+    .then((one) => (lock = one))
+  await eventually(() => clock.running === 1, 'that it waits')
+  leaving.abort()
+  await clock.advance(200)
+  await eventually(() => lock !== undefined || clock.running === 1, 'what comes next')
+  assert.equal(lock, null)
+  await held.release()
 })
 
 test('a lock whose holder gives no sign is taken over, and its holder knows that it has none', options, async (t) => {

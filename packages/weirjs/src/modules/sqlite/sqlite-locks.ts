@@ -22,8 +22,8 @@ const MEMORY_MS = 24 * 3_600_000
 export type SqliteLocks = {
   /** Whether the last operations have failed. For readiness checks. */
   readonly isDegraded: boolean
-  /** @param waitMs 0: the holder is not asked @returns null if the holder does not release it in time */
-  acquire(id: string, onWanted: () => void, waitMs: number, clock: Clock): Promise<SqliteLock | null>
+  /** @param waitMs 0: the holder is not asked @returns null if the holder does not release it in time, or `signal` aborts before */
+  acquire(id: string, onWanted: () => void, waitMs: number, clock: Clock, signal?: AbortSignal): Promise<SqliteLock | null>
 }
 
 type SqliteLock = {
@@ -84,7 +84,7 @@ export function sqliteLocks(access: SqliteAccess, prefix: string): SqliteLocks {
     get isDegraded() {
       return access.isDegraded
     },
-    async acquire(id, onWanted, waitMs, clock) {
+    async acquire(id, onWanted, waitMs, clock, signal) {
       const key = keyOf(id)
       const token = randomUUID()
       const deadline = clock.now() + waitMs
@@ -92,7 +92,7 @@ export function sqliteLocks(access: SqliteAccess, prefix: string): SqliteLocks {
         const askedAt = systemClock.now()
         const taken = await take(key, token, waitMs > 0)
         if (taken !== null) return new HeldLock(access, statements, key, token, askedAt, taken.hasTakenOver, onWanted)
-        if (clock.now() >= deadline) return null
+        if (clock.now() >= deadline || signal?.aborted === true) return null
         await pause(clock)
       }
     },

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 
 import { systemClock } from '../../../src/base/clock.ts'
 import { sqliteStores } from '../../../src/modules/sqlite/index.ts'
+import { TestClock } from '../../../src/testing/index.ts'
 import { eventually } from '../../support/serving.ts'
 import { openDatabase, temporaryDatabase, withSqlite } from '../../support/sqlite.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
@@ -46,6 +47,21 @@ withSqlite(import.meta.filename, () => {
     assert.equal(lock.isHeld(), true)
     await lock.release()
     assert.equal(rows(), 1)
+  })
+
+  test('nobody asks for a client that has left', async (t) => {
+    const { one, other } = twoOf(t)
+    const held = (await one.acquire('a', nobody, 0, systemClock))!
+    const clock = new TestClock()
+    const leaving = new AbortController()
+    let lock: unknown
+    void other.acquire('a', nobody, 600_000, clock, leaving.signal).then((one) => (lock = one))
+    await eventually(() => clock.running === 1, 'that it waits')
+    leaving.abort()
+    await clock.advance(25)
+    await eventually(() => lock !== undefined || clock.running === 1, 'what comes next')
+    assert.equal(lock, null)
+    await held.release()
   })
 
   test('a lock whose holder gives no sign is taken over, and its holder knows at once that it has none', async (t) => {
