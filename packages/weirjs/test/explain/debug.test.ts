@@ -8,6 +8,10 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { HttpError, HttpServer, header, type Problem, type ServerOptions, t } from '../../src/index.ts'
 import type { Explanation } from '../../src/modules/explain/index.ts'
+import { END_HEADERS, END_STREAM, encodeFields, encodeFrame, HEADERS, PREFACE, SETTINGS } from '../support/http2-client.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { eventually } from '../support/serving.ts'
+import { Turns } from '../support/turns.ts'
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8'
 
@@ -331,6 +335,34 @@ describe('debug: which files are read', () => {
     assert.doesNotMatch(await pageFor(t, (folder) => Object.assign(pretended(folder), { message: 'other' })), /<\/i>hush/)
   })
 })
+
+/** What a turn reads, by docs/limits.md, in errors that are explained. */
+const EXPLAINED_PER_TURN = 1_536 / 64
+const TARGET = '/user/5'
+const REQUESTS = 100
+const FIELDS: [string, string][] = Object.entries({ ':method': 'GET', ':scheme': 'http', ':path': TARGET, ':authority': 'a' })
+const frames = Array.from({ length: REQUESTS }, (_, i) => encodeFrame(HEADERS, END_HEADERS | END_STREAM, 2 * i + 1, encodeFields(FIELDS)))
+
+for (const [protocol, http2, bytes] of [
+  ['HTTP/1.1', false, `GET ${TARGET} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(REQUESTS)],
+  ['HTTP/2', 'cleartext', Buffer.concat([PREFACE, encodeFrame(SETTINGS, 0, 0), ...frames])],
+] as const)
+  test(`debug, ${protocol}: the errors of one connection are explained in several turns of the event loop`, async (t) => {
+    const turns = new Turns(t)
+    const server = serverWith(mapAll, { hosts: 'any', port: 0, http2 })
+    server.use((_, next) => {
+      turns.count()
+      return next()
+    })
+    await server.start()
+    t.after(() => server.stop({ graceMs: 0 }))
+    await server.inject(TARGET) // loads what explains
+    const client = await RawClient.connect(server.port)
+    client.send(bytes)
+    await eventually(() => turns.all === REQUESTS + 1, 'all requests')
+    assert.ok(turns.most <= EXPLAINED_PER_TURN + 1, `${turns.most} in one turn`)
+    client.destroy()
+  })
 
 describe('without debug', () => {
   test('not a byte is different, whatever the client prefers', async () => {

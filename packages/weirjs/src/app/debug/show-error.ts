@@ -5,6 +5,7 @@ import { OTHER_METHODS } from '../../http/notes.ts'
 import { prefersHtml } from '../../http/request/prefers-html.ts'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import type { Problem } from '../../http/response/problem.ts'
+import { MOST_UNTOLD, untold } from '../../http/work-turns.ts'
 import { type ExplainedServer, explain } from '../explain/explain.ts'
 import type { Explanation } from '../explain/explanation.ts'
 import { consideredRoutes } from '../routes/considered-routes.ts'
@@ -37,6 +38,7 @@ export function showError(
 function explanationOf(server: ExplainedServer, exchange: Exchange, { status }: Problem): Explanation | null {
   const { head, connection, failure } = exchange
   const otherMethods = exchange.note(OTHER_METHODS) ?? []
+  untold.work += MOST_UNTOLD // all routes are compared, so each connection asks whether it may read on
   try {
     return explain(server, { head, connection, refusal: null, otherMethods, content: null, application: null }, { status, error: failure })
   } catch {

@@ -20,7 +20,6 @@ import type { RouteMatch } from '../../http/route-info.ts'
 import { checkUpgrade } from '../reply.ts'
 import { type ConsideredRoute, consideredRoutes } from '../routes/considered-routes.ts'
 import { chainOf, type Route } from '../routes/route.ts'
-
 import { limitsOf } from '../routes/route-listing.ts'
 import type { RouteTable } from '../routes/route-table.ts'
 import { gatedPolicies, type NoRoute, type Scope, type Setting } from '../routes/scope.ts'
@@ -76,7 +75,7 @@ export interface Actual {
 /** @param actual null: nothing yet, and the response is what it would be */
 export function explain(server: ExplainedServer, asked: AskedRequest, actual: Actual | null): Explanation {
   const { routes, limits } = server
-  const { head, connection } = asked
+  const { head, connection, refusal, application } = asked
   const { endpointName } = connection
   const hosts = connection.hosts ?? server.hostsAt(endpointName)
   const match = routes.find(head, endpointName)
@@ -93,7 +92,6 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
   const checked = isTooLarge(head, bodyLimit(match, limits)) ? checkedBody(null, head, null) : checkedBody(route, head, asked.content)
   const args = route === null ? [] : explainArguments(route, request, match.values, secrets, texts, checked)
   const body = explainBody(head, match, limits, texts)
-  const { application, refusal } = asked
   const exchange = application === null || refusal !== null ? null : application.open(head, null, connection, match)
   const planned = plannedResponse(server, asked, match, exchange, args, checked)
   return withText({
