@@ -126,6 +126,18 @@ describe('what a login sends', () => {
     assert.equal(first.status, 400)
   })
 
+  test('of many cookies that look like a login, few are opened and cleared', async (t) => {
+    const { origin } = await startApp(t)
+    const visitor = new Visitor()
+    await visitor.begin(origin)
+    const [name] = [...visitor.cookies.get(origin)!.keys()]
+    const start = name!.slice(0, name!.lastIndexOf('-') + 1)
+    const cookie = Array.from({ length: 300 }, (_, i) => `${start}${String(i).padStart(10, '0')}=1.AAAAAAAA.${'A'.repeat(30)}`).join('; ')
+    const response = await fetch(`${origin}/auth/login`, { headers: { cookie }, redirect: 'manual' })
+    assert.equal(response.status, 303)
+    assert.equal(response.headers.getSetCookie().length, 16 - 4 + 1)
+  })
+
   test('a long path is not returned to, and an address of another site never', async (t) => {
     const { origin } = await startApp(t)
     const visitor = new Visitor()

@@ -59,6 +59,9 @@ export const OPENTELEMETRY_RULES = rules<OpenTelemetryOptions>(OWNER)({
     'as in [weirjs/log](logging.md#what-is-hidden)',
   ),
 })
+/** Of baggage and of each field of a trace (W3C Baggage §3.3.2). A longer one is ignored, and so is baggage with more members. */
+const MOST_FIELD_LENGTH = 8_192
+const MOST_MEMBERS = 180
 const SCOPE = 'weir'
 
 type Span = NonNullable<ExchangeHandle['span']>
@@ -214,7 +217,19 @@ class Tracing {
   /** The context that the fields of the request state. */
   #stated(session: HttpSession): Api.Context {
     const { propagation, ROOT_CONTEXT } = this.#api
-    return propagation.extract(ROOT_CONTEXT, exchange(session), FIELDS)
+    return propagation.extract(ROOT_CONTEXT, session, this.#fields)
+  }
+
+  readonly #fields: Api.TextMapGetter<HttpSession> = {
+    keys: () => [],
+    get: (session, name) => {
+      const value = exchange(session).field(name.toLowerCase())
+      if (value === null || value.length > MOST_FIELD_LENGTH) return undefined
+      // The API reads every member, even if it is no pair, and what other clients state would not be used.
+      const isIgnored =
+        name.toLowerCase() === 'baggage' && (value.split(',', MOST_MEMBERS + 1).length > MOST_MEMBERS || !this.#trusts(session))
+      return isIgnored ? undefined : value
+    },
   }
 
   /** Other clients could put requests into foreign traces, and make the sampler keep them. */
@@ -222,9 +237,4 @@ class Tracing {
     const { trust } = this.#options
     return trust === undefined ? exchange(session).isForwarded : trust(session)
   }
-}
-
-const FIELDS: Api.TextMapGetter<ExchangeHandle> = {
-  keys: () => [],
-  get: (handle, name) => handle.field(name.toLowerCase()) ?? undefined,
 }

@@ -1,8 +1,8 @@
 // @weirjs/opentelemetry: options, contexts, whom a trace is believed, and when a span ends.
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { context, propagation, type Span, SpanStatusCode, trace } from '@opentelemetry/api'
+import { mock, test } from 'node:test'
+import { type Context, context, propagation, type Span, SpanStatusCode, type TextMapGetter, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from '@opentelemetry/core'
 import { AggregationTemporality, InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
@@ -133,6 +133,26 @@ test('no baggage of a stranger is active, whatever trace comes with it, or none'
     traces.flatMap(() => ['7', undefined]),
   )
   for (const [i, span] of spans().entries()) if (i % 2 === 1) assert.equal(span.parentSpanContext, undefined)
+})
+
+test('baggage is read of trusted peers only, and only if it is short', async () => {
+  const { server } = traced({}, { proxies: { trust: ['10.0.0.0/8'] } })
+  const read: unknown[] = []
+  const extract = mock.method(W3CBaggagePropagator.prototype, 'extract', (context: Context, carrier: unknown, getter: TextMapGetter) => {
+    read.push(getter.get(carrier, 'baggage'))
+    return context
+  })
+  server.mapGet('/', () => 'ok')
+  const members = (count: number): string => Array.from({ length: count }, () => 'a=%').join(',')
+  const ask = (address: string, baggage: string) => server.inject({ url: '/', headers: { baggage }, peer: { address } })
+  try {
+    for (const count of [1, 180, 181]) await ask('10.0.0.1', members(count))
+    await ask('10.0.0.1', `a=${'b'.repeat(8_192)}`)
+    await ask('203.0.113.9', members(1))
+  } finally {
+    extract.mock.restore()
+  }
+  assert.deepEqual(read, [members(1), members(180), undefined, undefined, undefined])
 })
 
 test('trust decides for itself, and skip leaves requests out', async () => {

@@ -27,5 +27,6 @@ test('refuses an Upload-Checksum that cannot be verified', () => {
 test('takes the first Content-Digest that it can verify', () => {
   assert.equal(fits(contentDigest(`md5=:AA==:, sha-256=:${SHA256}:`), 'hello world'), true)
   assert.equal(fits(contentDigest(`sha-256=:${SHA256}:`), 'hello'), false)
+  assert.equal(contentDigest(`${'a=:b:,'.repeat(1_400)}sha-256=:${SHA256}:`), null, 'longer than any')
   for (const field of [null, '', 'sha=:AA==:', 'sha-256=AA==', 'sha-256=::', '__proto__=:AA==:']) assert.equal(contentDigest(field), null)
 })

@@ -118,6 +118,20 @@ test('a preflight is answered before any route, and even if there is none', asyn
   }
 })
 
+test('names that a page requests are repeated once, and a list that no browser sends not at all', async () => {
+  const server = serverWith({ origins: APP })
+  for (const [asked, allowed] of [
+    ['x-one,x-two,x-one, x-one', 'x-one, x-two'],
+    ['a,'.repeat(4_096), 'a'],
+    [`${'a,'.repeat(4_096)}b`, null],
+    [',,,', null],
+  ] as const) {
+    const response = await preflight(server, APP, { 'Access-Control-Request-Headers': asked })
+    assert.equal(response.status, 204)
+    assert.equal(response.headers.get('access-control-allow-headers'), allowed, asked.slice(0, 30))
+  }
+})
+
 describe('a preflight is answered before every gate', () => {
   const closed = (): Policy => auth({ schemes: [testScheme()] })
   const refuse: Policy = {

@@ -16,6 +16,9 @@ import type { HttpSession } from '../../http/session.ts'
 
 import { type OriginPredicate, type Origins, predicateOf } from './origins.ts'
 
+/** Over HTTP/2, a client may send a long field by reference again and again, for a few bytes each. */
+const MOST_ASKED_LENGTH = 8_192
+
 export interface CorsOptions {
   /** Origins whose pages may read responses. Default: the `frontEnds` of the server or, without any, `'*'`: all. A predicate is also called for preflights, which have no route. */
   readonly origins?: Origins
@@ -198,11 +201,9 @@ class Policy {
   }
 }
 
-/** The names that the page requests, without anything that is not a name. */
+/** The names that the page requests, each once, without anything that is not a name. Empty if the list is longer than any that browsers send. */
 function askedHeaders(list: string | null): string {
-  return (list ?? '')
-    .split(',')
-    .map((name) => name.trim())
-    .filter(isToken)
-    .join(', ')
+  if (list === null || list.length > MOST_ASKED_LENGTH) return ''
+  const names = list.split(',').map((name) => name.trim())
+  return [...new Set(names)].filter(isToken).join(', ')
 }

@@ -33,7 +33,7 @@ export interface OpenedSession {
 export interface SealedCookies {
   /** @throws WEIR_SESSION_INSECURE if the connection is too insecure for cookies. So do all other members */
   check(session: HttpSession): void
-  /** The ids and texts of those that the request has. The text is null if the cookie was not sealed for this purpose, or was changed. */
+  /** The ids and texts of those that the request has, 16 at most. The text is null if the cookie was not sealed for this purpose, or was changed. */
   list(session: HttpSession): { readonly id: string; readonly text: string | null }[]
   /** Adds one to the response. @param id letters and digits @param maxAgeMs whole seconds, in milliseconds */
   write(session: HttpSession, id: string, text: string, maxAgeMs: number): void
@@ -85,6 +85,9 @@ export function sessionsHandle(sessions: unknown): SessionsHandle | null {
   }
 }
 
+/** A client may send thousands, each of which would have to be decrypted. */
+const MOST_LISTED = 16
+
 class Cookies implements SealedCookies {
   readonly #sessions: SessionsModule
   readonly #box: SealedBox
@@ -103,9 +106,12 @@ class Cookies implements SealedCookies {
   list(session: HttpSession): { readonly id: string; readonly text: string | null }[] {
     const { name: start } = this.#formOf(session, '')
     const cookies = exchange(session).cookies(true)
-    return cookies.flatMap((name, i) =>
-      i % 2 === 0 && name.startsWith(start) ? { id: name.slice(start.length), text: this.#box.open(cookies[i + 1]!) } : [],
-    )
+    const found: { id: string; text: string | null }[] = []
+    for (let i = 0; i < cookies.length && found.length < MOST_LISTED; i += 2) {
+      const name = cookies[i]!
+      if (name.startsWith(start)) found.push({ id: name.slice(start.length), text: this.#box.open(cookies[i + 1]!) })
+    }
+    return found
   }
 
   write(session: HttpSession, id: string, text: string, maxAgeMs: number): void {

@@ -12,6 +12,9 @@ import type { HttpSession } from '../../http/session.ts'
 import type { OriginPredicate } from '../cors/origins.ts'
 import type { PerMessageDeflate } from './deflate.ts'
 
+/** Over HTTP/2, a client may send a long list by reference again and again, for a few bytes each. */
+const MOST_PROTOCOLS_LENGTH = 8_192
+
 /** Accepts a client without Origin, because it is not a page. @throws WEIR_ORIGIN_REFUSED */
 export async function checkOrigin(isAllowed: OriginPredicate, session: HttpSession): Promise<void> {
   const origin = session.request.header('origin')
@@ -56,6 +59,7 @@ export function checkHandshake({ request, response }: HttpSession): void {
   if (extensions !== null && !EXTENSIONS.test(extensions)) refuse('Sec-WebSocket-Extensions')
   const protocols = request.header('sec-websocket-protocol')
   if (protocols === null) return
+  if (protocols.length > MOST_PROTOCOLS_LENGTH) refuse('Sec-WebSocket-Protocol')
   const names = protocols.split(',').map((name) => name.trim())
   if (!names.every(isToken) || new Set(names).size < names.length) refuse('Sec-WebSocket-Protocol')
 }

@@ -79,6 +79,7 @@ inBothReadModes('the handshake of a WebSocket', (serve) => {
     assert.equal(await status(HANDSHAKE.replace(KEY, 'short==')), 400)
     assert.equal(await status(`${HANDSHAKE}Sec-WebSocket-Protocol: a,,b\r\n`), 400)
     assert.equal(await status(`${HANDSHAKE}Sec-WebSocket-Protocol: a, a\r\n`), 400)
+    assert.equal(await status(`${HANDSHAKE}Sec-WebSocket-Protocol: ${'a'.repeat(8_193)}\r\n`), 400)
     const old = await client.get('/', HANDSHAKE.replace('13', '8')).message()
     assert.deepEqual([old.status, old.header('sec-websocket-version'), old.header('upgrade')], [426, '13', 'websocket'])
     for (const version of ['', '13, 8', '256', '013', 'x']) assert.equal(await status(HANDSHAKE.replace('13', version)), 400, version)
