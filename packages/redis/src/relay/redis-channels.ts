@@ -23,8 +23,10 @@ interface Entry {
   isActive: boolean
   /** Whether it has not been verified since it was confirmed. */
   isFresh: boolean
-  /** Since when it has waited for the confirmation; null if it does not. */
-  subscribingSince: number | null
+  /** Whether it waits for the confirmation. */
+  isSubscribing: boolean
+  /** Which one was asked to subscribe, and may do so again by itself. */
+  subscriber: RedisSubscriber | null
   isVerifying: boolean
 }
 
@@ -52,6 +54,8 @@ export class RedisChannels {
   readonly #failed = new Set<Entry>()
   /** The channels that Redis refuses, because its user may not subscribe to them. */
   readonly #refused = new Set<Entry>()
+  /** When the subscriptions without a reply on the present connection were asked for, oldest first, also those of channels that are gone. */
+  readonly #asked = new Set<{ readonly at: number }>()
   /** The rest of the current turn. */
   #turn: Iterator<Entry> | null = null
   #subscriber: RedisSubscriber | null = null
@@ -76,7 +80,7 @@ export class RedisChannels {
   }
 
   add(name: string, channel: RedisChannel): void {
-    const entry: Entry = { name, channel, isActive: false, isFresh: true, subscribingSince: null, isVerifying: false }
+    const entry: Entry = { name, channel, isActive: false, isFresh: true, isSubscribing: false, subscriber: null, isVerifying: false }
     this.#entries.set(name, entry)
     this.#stopTicks ??= this.#clock.every(TICK_MS, () => this.#tick())
     if (this.#subscriber === null) this.#open()
@@ -88,8 +92,13 @@ export class RedisChannels {
     if (entry === undefined) return
     this.#forget(entry)
     this.#entries.delete(name)
-    this.#subscriber?.unsubscribe(name).catch(() => {}) // a connection that is lost has no subscriptions
-    if (this.#entries.size > 0) return
+    // A connection that is lost has no subscriptions. A client without a connection keeps each command until it has one.
+    if (entry.subscriber === this.#subscriber) entry.subscriber?.unsubscribe(name).catch(() => {})
+    this.#rest()
+  }
+
+  #rest(): void {
+    if (this.#entries.size > 0 || this.#asked.size > 0) return
     this.#stopTicks?.()
     this.#stopTicks = null
   }
@@ -114,6 +123,7 @@ export class RedisChannels {
     this.#stopTicks?.()
     this.#stopTicks = null
     this.#entries.clear()
+    this.#asked.clear()
     this.#due.clear()
     this.#failed.clear()
     this.#refused.clear()
@@ -139,9 +149,10 @@ export class RedisChannels {
   }
 
   #deactivate(): void {
+    this.#asked.clear()
     for (const entry of this.#entries.values()) {
       entry.isActive = false
-      entry.subscribingSince = null
+      entry.isSubscribing = false
     }
   }
 
@@ -149,13 +160,19 @@ export class RedisChannels {
     const subscriber = this.#subscriber
     if (subscriber === null) return
     entry.isActive = false
-    entry.subscribingSince = this.#clock.now()
-    const isCurrent = (): boolean =>
-      this.#subscriber === subscriber && this.#entries.get(entry.name) === entry && entry.subscribingSince !== null
+    entry.isSubscribing = true
+    entry.subscriber = subscriber
+    const asked = { at: this.#clock.now() }
+    this.#asked.add(asked)
+    /** @returns whether anyone still waits for it */
+    const settle = (): boolean => {
+      this.#asked.delete(asked)
+      return this.#subscriber === subscriber && this.#entries.get(entry.name) === entry && entry.isSubscribing
+    }
     subscriber.subscribe(entry.name).then(
       () => {
-        if (!isCurrent()) return
-        entry.subscribingSince = null
+        if (!settle()) return
+        entry.isSubscribing = false
         entry.isActive = true
         entry.isFresh = true
         this.#due.add(entry)
@@ -163,8 +180,8 @@ export class RedisChannels {
         if (this.#refused.delete(entry)) this.#onConnection(null)
       },
       (error: unknown) => {
-        if (!isCurrent()) return
-        entry.subscribingSince = null // it is tried again in the next tick, or when the connection is there
+        if (!settle()) return
+        entry.isSubscribing = false // it is tried again in the next tick, or when the connection is there
         if (!subscriber.isReady) return
         this.#refused.add(entry)
         this.#onConnection(error)
@@ -189,13 +206,13 @@ export class RedisChannels {
       if (value.isActive) this.#due.add(value)
     }
     this.#verifyDue()
+    this.#rest()
   }
 
   /** Whether a subscription has not been confirmed for too long. */
   get #isDead(): boolean {
-    const latest = this.#clock.now() - CONFIRM_MS
-    for (const { subscribingSince } of this.#entries.values()) if (subscribingSince !== null && subscribingSince <= latest) return true
-    return false
+    const [oldest] = this.#asked
+    return oldest !== undefined && oldest.at <= this.#clock.now() - CONFIRM_MS
   }
 
   /** @param rest the entries to look at. An iterator of a Map goes on where a loop has left it */
@@ -203,7 +220,7 @@ export class RedisChannels {
     if (this.#subscriber !== subscriber || subscriber?.isReady !== true) return
     let most = MOST_SUBSCRIBING
     for (const entry of rest) {
-      if (entry.isActive || entry.subscribingSince !== null) continue
+      if (entry.isActive || entry.isSubscribing) continue
       this.#subscribe(entry)
       if (--most > 0) continue
       setImmediate(() => this.#subscribeMissing(rest, subscriber))

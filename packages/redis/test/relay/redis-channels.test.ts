@@ -51,3 +51,58 @@ test('thousands of channels are subscribed to in several turns of the event loop
     await nextTurn()
   }
 })
+
+/** A client whose connections never reply. */
+function silentSource({ isReady }: { readonly isReady: boolean }) {
+  const counts = { opened: 0, subscribed: 0, unsubscribed: 0 }
+  const source: SubscriberSource = {
+    isSharded: false,
+    keyPrefix: '',
+    open() {
+      counts.opened++
+      const never = new Promise<void>(() => {})
+      const subscribe = (): Promise<void> => {
+        counts.subscribed++
+        return never
+      }
+      const unsubscribe = (): Promise<void> => {
+        counts.unsubscribed++
+        return never
+      }
+      return { isReady, hasEnded: false, subscribe, unsubscribe, close() {} }
+    },
+  }
+  return { source, counts }
+}
+
+const CHANNEL = { onMessage() {}, verify: async () => {} }
+
+test('channels that come and go on a dead connection do not keep it, and what waits in its client', async (t) => {
+  const { source, counts } = silentSource({ isReady: true })
+  const clock = new TestClock()
+  const channels = new RedisChannels(source, clock, () => {})
+  t.after(() => channels.close())
+  channels.add('first', CHANNEL)
+  channels.remove('first')
+  for (let i = 0; i < 14; i++) {
+    channels.add(`channel ${i}`, CHANNEL)
+    channels.remove(`channel ${i}`)
+    await clock.advance(500)
+  }
+  assert.equal(counts.opened, 2)
+  channels.close()
+  assert.equal(clock.running, 0)
+})
+
+test('a client without a connection is not asked to give up a channel that it was never asked for', async (t) => {
+  const { source, counts } = silentSource({ isReady: false })
+  const clock = new TestClock()
+  const channels = new RedisChannels(source, clock, () => {})
+  t.after(() => channels.close())
+  for (let i = 0; i < 100; i++) {
+    channels.add(`channel ${i}`, CHANNEL)
+    channels.remove(`channel ${i}`)
+  }
+  assert.deepEqual(counts, { opened: 1, subscribed: 0, unsubscribed: 0 })
+  assert.equal(clock.running, 0)
+})
