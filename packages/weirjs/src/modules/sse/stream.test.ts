@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { HeartbeatTimer } from '../../base/heartbeat-timer.ts'
+import { HeartbeatTimer } from '../kit/heartbeat-timer.ts'
 import { SseChannel } from './channel.ts'
 import { SseStream } from './stream.ts'
 

@@ -6,9 +6,8 @@
 import { Buffer } from 'node:buffer'
 
 import { onStop } from '../../app/shutdown-listeners.ts'
-
-import { HeartbeatTimer } from '../../base/heartbeat-timer.ts'
 import { ContentReader } from '../kit/content-reader.ts'
+import { HeartbeatTimer } from '../kit/heartbeat-timer.ts'
 import { ClientQueue } from './client-queue.ts'
 import { EncodedEvent, encodeEvent, madeEvents, type SseEvent } from './event.ts'
 import { countStream } from './open-streams.ts'

@@ -1,19 +1,30 @@
-// One timer for many long-lived objects, instead of one each. It calls all of its listeners in turn.
+// One timer for many long-lived objects, instead of one each.
 
-import { type Clock, systemClock } from './clock.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
 
 /** The shared timers that have listeners. A timer is removed with its last one, because programs may use ever new intervals. */
 const shared = new Map<number, HeartbeatTimer>()
 
 const PERIOD_MS = 1_000
 const SHORTEST_PERIOD_MS = 10
+/** How many are called in one turn of the event loop. They may all have something to send: 10,000 pings take 150 ms. */
+const MOST_IN_A_TURN = 256
 
-/** One timer for all of its listeners, which receive the time of the clock. It runs only while it has listeners, and never keeps the process alive. */
+interface Listener {
+  onHeartbeat(now: number): void
+}
+
+/**
+ * One timer for all of its listeners, which receive the time of the clock. It calls 256 in one turn of the event loop, and skips a period that begins
+ * before all have been called. It runs only while it has listeners, and never keeps the process alive.
+ */
 export class HeartbeatTimer {
   readonly #clock: Clock
   readonly intervalMs: number
   readonly #periodMs: number
-  readonly #listeners = new Set<{ onHeartbeat(now: number): void }>()
+  readonly #listeners = new Set<Listener>()
+  /** Those that have not been called in this period; null once all have. */
+  #rest: Iterator<Listener> | null = null
   #stop: (() => void) | null = null
 
   /** @param intervalMs the interval that the listeners measure. They are called ten times as often, but at most once a second */
@@ -41,16 +52,32 @@ export class HeartbeatTimer {
   add(listener: { onHeartbeat(now: number): void }): void {
     this.#listeners.add(listener)
     this.#stop ??= this.#clock.every(this.#periodMs, () => {
-      const now = this.now
-      for (const one of this.#listeners) one.onHeartbeat(now)
+      if (this.#rest === null) this.#call(this.#listeners.values())
     })
+  }
+
+  #call(rest: Iterator<Listener>): void {
+    this.#rest = rest
+    // First: a listener may throw, and the others are called nevertheless.
+    setImmediate(() => {
+      if (this.#rest === rest) this.#call(rest)
+    })
+    const now = this.now
+    for (let left = MOST_IN_A_TURN; left > 0; left--) {
+      const { done, value } = rest.next()
+      if (done === true) {
+        if (this.#rest === rest) this.#rest = null
+        return
+      }
+      value.onHeartbeat(now)
+    }
   }
 
   delete(listener: { onHeartbeat(now: number): void }): void {
     this.#listeners.delete(listener)
     if (this.#listeners.size > 0) return
     this.#stop?.()
-    this.#stop = null
+    this.#stop = this.#rest = null
     if (shared.get(this.intervalMs) === this) shared.delete(this.intervalMs)
   }
 }
