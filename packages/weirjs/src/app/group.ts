@@ -5,6 +5,7 @@ import { isPromise } from '../base/is-promise.ts'
 import { kindOf, shown } from '../base/kind-of.ts'
 import { invalid } from '../base/options.ts'
 import { type Callee, callSite } from '../base/program-frames.ts'
+import { exchangeOf } from '../http/exchange.ts'
 import type { ExchangeObserver } from '../http/exchange-record.ts'
 import type { Endpoint } from '../http/session.ts'
 import type { StopOptions } from '../http/stop-options.ts'
@@ -147,7 +148,9 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     const own: Route[] = []
     const gate: NonNullable<Policy['foresee']> = (session) => {
       // Nor must it bypass policies of others.
-      if (this.#home.table.isAlsoOf(session, own, depth)) throw new WeirError('WEIR_ROUTE_NOT_FOUND')
+      const { head, forwardedClient } = exchangeOf(session)
+      const isOther = this.#home.table.isReadElsewhere(head, session.endpoint, own, depth, forwardedClient?.host ?? head.host)
+      if (isOther) throw new WeirError('WEIR_ROUTE_NOT_FOUND')
       return undefined
     }
     const declaration = { body: 'stream', use: [{ ...policy, gate, foresee: gate }] }

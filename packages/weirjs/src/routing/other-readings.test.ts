@@ -7,7 +7,7 @@ test('a path has other readings if some code may see slashes elsewhere', () => {
   const rows: readonly (readonly [path: string, readings: readonly string[]])[] = [
     ['/', []],
     ['/admin/a.b/', []],
-    ['/a%2', []],
+    ['/a%252', []],
     ['/admin//a', ['/admin/a']],
     ['//admin/a', ['/admin/a', '/a']],
     ['//x/admin/a', ['/x/admin/a', '/admin/a']],
@@ -15,23 +15,33 @@ test('a path has other readings if some code may see slashes elsewhere', () => {
     ['//x', ['/x', '/']],
     ['//', ['/']],
     ['/admin%2Fa', ['/admin/a']],
-    ['/%2Fx/admin', ['/x/admin', '/admin']],
+    ['/%2Fx/admin', ['//x/admin', '/x/admin', '/admin']],
     ['/admin\\a', ['/admin/a']],
-    ['/x/..%2Fadmin', ['/admin']],
-    ['/x%2F..', ['/']],
-    ['/admin%2F.', ['/admin/']],
-    ['/..%2F..%2Fadmin/', ['/admin/']],
+    ['/x/..%2Fadmin', ['/x/../admin', '/admin']],
+    ['/x%2F..', ['/x/..', '/']],
+    ['/admin%2F.', ['/admin/.', '/admin/', '/admin']],
+    ['/..%2F..%2Fadmin/', ['/../../admin/', '/admin/']],
+    ['/admin/x%2F..', ['/admin/x/..', '/admin/', '/admin']],
     ['/ad\tmin/\r\na', ['/admin/a']],
     ['/\n/x/admin', ['//x/admin', '/x/admin', '/admin']],
     ['/x/.\t./admin', ['/x/../admin', '/admin']],
     ['/x/\t../admin', ['/x/../admin', '/admin']],
     ['/admin ', ['/admin']],
     ['/admin\x01\x1f', ['/admin']],
-    ['/admin ?x', ['/admin']],
+    ['/admin ?x', ['/admin ', '/admin']],
     ['/admin#x/y', ['/admin']],
     ['/admin x', []],
+    ['/a%F0%90%80%80b', []],
+    ['/admin%2F%23x', ['/admin/#x', '/admin%2F', '/admin/']],
+    ['/admin//%3Fx', ['/admin/?x', '/admin//', '/admin/']],
+    ['/admin%5C%20', ['/admin/ ', '/admin\\', '/admin/']],
+    ['/x%2F..%2Fadmin%2F%23x', ['/x/../admin/#x', '/admin/#x', '/x%2F..%2Fadmin%2F', '/x/../admin/', '/admin/']],
+    ['/a%252Fb', ['/a/b']],
+    ['/admin//..%2Fx', ['/admin/..%2Fx', '/admin//../x', '/admin/x', '/x']],
+    ['/admin%2F%252F', ['/admin/%2F', '/admin//', '/admin/']],
+    ['/a/b%2F%252F%2F..%2F..%2Fx', ['/a/b/%2F/../../x', '/a/x', '/a/b///../../x', '/a/b/x', '/x']],
     ['/ ', ['/']],
-    ['/teams/a%2Fb//x', ['/teams/a%2Fb/x', '/teams/a/b/x']],
+    ['/teams/a%2Fb//x', ['/teams/a%2Fb/x', '/teams/a/b//x', '/teams/a/b/x']],
     ['/teams/a\\b%2Fx', ['/teams/a\\b/x', '/teams/a/b%2Fx', '/teams/a/b/x']],
   ]
   for (const [path, readings] of rows) assert.deepEqual(otherReadings(path), readings, path)
@@ -39,8 +49,13 @@ test('a path has other readings if some code may see slashes elsewhere', () => {
 
 test('code below a prefix may see only the rest, in which a URL parser finds a host', () => {
   assert.deepEqual(otherReadings('/old//x/admin', 1), ['/old/x/admin', '/old/admin'])
-  assert.deepEqual(otherReadings('/old/a/%2Fx/admin', 2), ['/old/a/x/admin', '/old/a/admin'])
-  assert.deepEqual(otherReadings('/teams/a%2Fb//x/admin', 2), ['/teams/a%2Fb/x/admin', '/teams/a%2Fb/admin', '/teams/a/b/x/admin'])
+  assert.deepEqual(otherReadings('/old/a/%2Fx/admin', 2), ['/old/a//x/admin', '/old/a/x/admin', '/old/a/admin'])
+  assert.deepEqual(otherReadings('/teams/a%2Fb//x/admin', 2), [
+    '/teams/a%2Fb/x/admin',
+    '/teams/a%2Fb/admin',
+    '/teams/a/b//x/admin',
+    '/teams/a/b/x/admin',
+  ])
 })
 
 test('a host has another reading if URL parsers decode it', () => {

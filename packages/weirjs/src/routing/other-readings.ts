@@ -2,8 +2,12 @@
 
 import { hostName } from '../base/host-name.ts'
 
-/** An encoded slash, and the character that URL parsers read as one. */
-const AMBIGUOUS = /%2F|\\/
+/** Stands for an encoded slash in a decoded path, which has no NUL: `%2F` there is what was sent as `%252F`. */
+const SLASH = '\0'
+/** What some code reads as slashes. */
+const AMBIGUOUS = [SLASH, '\\', '%2F', '%2f']
+/** What most paths consist of: characters that all code reads alike. */
+const COMMON = /^[\w\-.~!$&'()*+,;=:@/]*$/
 /** An empty segment, or a dot segment, which removed characters may have hidden. */
 const UNPLAIN = /\/(?:\/|\.{1,2}(?:\/|$))/
 /** What `new URL(path, base)` takes for a host. */
@@ -12,31 +16,38 @@ const HOST = /^\/\/+[^/]*/
 const AMBIGUOUS_HOST = /^\[|%|(?:^|\.)(?:\d+|0x[\da-f]*)$/
 
 /**
- * The path with single slashes and without dot segments, as file systems read it; and what remains if a URL parser takes its beginning, or that of
- * what follows the prefix of a mount, for a host. Code may decode slashes, or leave them.
- * Nothing for a path with one reading.
- * @param path decoded once, except for `%2F`
+ * The path with decoded slashes, with single ones and without dot segments, as file systems and URL parsers read it; and what remains if a URL
+ * parser takes its beginning, or that of what follows the prefix of a mount, for a host. The same for what is left if code decodes the path and
+ * then looks for a query, or lets a URL parser do so. Code may decode slashes twice. Nothing for a path with one reading.
  * @param depth how many segments mounted code may not see
  */
-export function otherReadings(path: string, depth = 0): readonly string[] {
-  const clean = cleaned(path)
-  if (clean !== path) return [clean, ...otherReadings(clean, depth)]
-  if (!AMBIGUOUS.test(path) && !UNPLAIN.test(path)) return []
-  const end = endOfSegments(path, depth)
-  const prefix = path.slice(0, end)
-  const rest = path.slice(end)
-  const forms = [(text: string) => text]
-  if (path.includes('%2F')) forms.push((text) => text.replaceAll('%2F', '/'))
-  if (path.includes('\\')) forms.push(...forms.map((form) => (text: string) => form(text).replaceAll('\\', '/')))
-  const readings = new Set<string>()
-  for (const form of forms) {
-    const after = form(rest)
-    readings.add(plain(form(path)))
-    if (prefix !== '') readings.add(prefix + plain(after))
-    if (HOST.test(after)) readings.add(prefix + plain(`/${after.replace(HOST, '')}`))
-  }
-  readings.delete(path)
+export function otherReadings(rawPath: string, depth = 0): readonly string[] {
+  if (COMMON.test(rawPath) && !UNPLAIN.test(rawPath)) return []
+  const path = decodeURIComponent(rawPath.replace(/%2F/gi, SLASH))
+  const cut = path.replace(/[?#].*/s, '')
+  const solid = cut.replace(/[\t\n\r]/g, '')
+  const texts = new Set([path, cut, solid, trimmed(solid)])
+  const readings = new Set([...texts].flatMap((text) => [written(text), ...readingsOf(text, depth)]))
+  readings.delete(written(path))
   return [...readings]
+}
+
+function readingsOf(path: string, depth: number): readonly string[] {
+  if (!AMBIGUOUS.some((one) => path.includes(one)) && !UNPLAIN.test(path)) return []
+  const end = endOfSegments(path, depth)
+  const prefix = written(path.slice(0, end))
+  const forms = [written, (text: string) => text.replaceAll(SLASH, '/'), (text: string) => written(text).replace(/%2F/gi, '/')]
+  if (path.includes('\\')) forms.push(...forms.map((form) => (text: string) => form(text).replaceAll('\\', '/')))
+  return forms.flatMap((form) => {
+    const after = form(path.slice(end))
+    const rests = [after, after.replace(HOST, '/')].flatMap(plain)
+    return [form(path), ...plain(form(path)), ...rests.map((rest) => prefix + rest)]
+  })
+}
+
+/** As routes match it. */
+function written(path: string): string {
+  return path.replaceAll(SLASH, '%2F')
 }
 
 /** `admin.example` for `%61dmin.example`, as URL parsers read it; null for a host with one reading. @param host as `hostName` returns it */
@@ -46,12 +57,11 @@ export function otherHost(host: string): string | null {
   return other === host ? null : other
 }
 
-/** What a URL parser takes for the path if code decodes it first: up to a query or fragment, without blanks and control characters at its end. */
-function cleaned(path: string): string {
-  const text = path.replace(/[?#].*|[\t\n\r]/gs, '')
-  let end = text.length
-  while (end > 1 && text.charCodeAt(end - 1) <= 0x20) end--
-  return text.slice(0, end)
+/** Without blanks and control characters at its end, which URL parsers remove. */
+function trimmed(path: string): string {
+  let end = path.length
+  while (end > 1 && path[end - 1] !== SLASH && path.charCodeAt(end - 1) <= 0x20) end--
+  return path.slice(0, end)
 }
 
 function endOfSegments(path: string, segments: number): number {
@@ -60,14 +70,23 @@ function endOfSegments(path: string, segments: number): number {
   return at === -1 ? path.length : at
 }
 
-/** With single slashes, and without dot segments. */
-function plain(path: string): string {
-  if (!UNPLAIN.test(path)) return path
-  const segments: string[] = []
-  for (const segment of path.split('/')) {
-    if (segment === '..') segments.pop()
-    else if (segment !== '' && segment !== '.') segments.push(segment)
-  }
-  const end = segments.length > 0 && /\/\.{0,2}$/.test(path) ? '/' : ''
-  return `/${segments.join('/')}${end}`
+/**
+ * With single slashes, and without dot segments. After an empty segment, `..` removes that one for URL parsers, and the one before it for file
+ * systems; at the end, it leaves a slash for URL parsers alone.
+ */
+function plain(path: string): string[] {
+  if (!UNPLAIN.test(path)) return [path]
+  const segments = path.split('/')
+  const readings = [segments, segments.filter((segment) => segment !== '')].map(resolved)
+  if (!/\/\.{0,2}$/.test(path)) return readings
+  const closed = readings.map((one) => (one === '/' ? one : `${one}/`))
+  return path.endsWith('/') ? closed : [...closed, ...readings]
+}
+
+function resolved(segments: readonly string[]): string {
+  const left: string[] = []
+  for (const segment of segments)
+    if (segment === '..') left.pop()
+    else if (segment !== '.') left.push(segment)
+  return `/${left.filter((segment) => segment !== '').join('/')}`
 }

@@ -40,6 +40,9 @@ for (const kind of ['mountNode', 'mountFetch'] as const) {
       '/%0aadmin',
       '/teams//1/x',
       '/inner//old',
+      '/admin%2F%23x',
+      '/admin%5C%20',
+      '/y%2F..%2Fadmin%2f%23x%23',
     ])
       assert.equal((await server.inject(other)).status, 404, other)
     assert.equal((await server.inject({ method: 'POST', url: '//x/admin' })).status, 404)
@@ -57,6 +60,12 @@ for (const kind of ['mountNode', 'mountFetch'] as const) {
       ['//own/x', 404],
       ['//host/own/x', 404],
       ['/own%2Fx', 404],
+      ['/own%2F%23x', 404],
+      ['/own%2f%20', 404],
+      ['/own//%3Fx', 404],
+      ['/own/a%2F%252F%2F..%2F..%2Fx', 403],
+      ['/x%2F%252F%2F..%2F..%2Fown%2F%3Fx', 404],
+      ['/x%2F%252F..%2Fown', 200],
       ['/owned//x', 200],
     ] as const)
       assert.equal((await server.inject(path)).status, status, path)

@@ -3,10 +3,8 @@
 import { WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
 import type { RequestHead } from '../../http/application.ts'
-import { exchangeOf } from '../../http/exchange.ts'
 import type { AcceptField } from '../../http/request/accepted-types.ts'
 import type { RouteMatch } from '../../http/route-info.ts'
-import type { HttpSession } from '../../http/session.ts'
 import type { Match } from '../../routing/method-table.ts'
 import { otherHost, otherReadings } from '../../routing/other-readings.ts'
 
@@ -210,25 +208,15 @@ export class RouteTable {
   /**
    * Whether code that reads the host or the path of a request in another way could take it for one that other routes than its own answer.
    * @param depth how many segments of the path belong to the prefix of the code, which may not see them
+   * @param forwardedHost by a proxy: code may see it, although routes match Host
    */
-  isAlsoOf(session: HttpSession, own: readonly Route[], depth: number): boolean {
-    const { head, forwardedClient } = exchangeOf(session)
-    return this.#isElsewhere(head, session.endpoint, forwardedClient?.host ?? head.host, own, depth)
-  }
-
-  /** The same for a request that no route answers as it is. */
-  isReadElsewhere(head: RequestHead, endpoint: string | null): boolean {
-    return this.#isElsewhere(head, endpoint, head.host, [], 0)
-  }
-
-  /** @param forwardedHost by a proxy: code may see it, although routes match Host */
-  #isElsewhere(head: RequestHead, endpoint: string | null, forwardedHost: string, own: readonly Route[], depth: number): boolean {
+  isReadElsewhere(head: RequestHead, endpoint: string | null, own: readonly Route[] = [], depth = 0, forwardedHost = head.host): boolean {
     const host = this.#hasHosts ? hostName(head.host) : ''
     const isRouted = (path: string, at: string): boolean => {
       const match = this.#matcher.find(head.method, path, at, endpoint)
       return match !== null && !own.includes(match.route)
     }
-    const paths = otherReadings(head.path, depth)
+    const paths = otherReadings(head.rawPath, depth)
     if (paths.some((path) => isRouted(path, host))) return true
     if (!this.#hasHosts) return false
     const stated = hostName(forwardedHost)
@@ -336,14 +324,11 @@ function checkEndpoint({ label, source, endpoint }: Pick<Route, 'label' | 'sourc
   throw new WeirError('WEIR_ROUTE_DECLARATION', `${label} (${source}) is for endpoint ${JSON.stringify(endpoint)}, and ${known}`)
 }
 
-/** The path keeps `%2F`, so that it has the segments of the URL; the values are fully decoded. */
+/** The path keeps `%2F`, so that it has the segments of the URL; the values of single segments are fully decoded. A rest is itself a path. */
 function withWholeValues(match: Match<Route>, { rawPath }: RequestHead): RouteMatch {
   if (!/%2f/i.test(rawPath)) return match
-  return { route: match.route, values: rawValues(match.route, match.values, rawPath) }
-}
-
-/** Reads the values of single segments again from the raw path; a rest keeps its `%2F`, because it is itself a path. */
-function rawValues(route: Route, values: readonly string[], rawPath: string): readonly string[] {
   const segments = rawPath.split('/').slice(1)
-  return route.template.parameters.map(({ rest, segmentIndex }, i) => (rest ? values[i]! : decodeURIComponent(segments[segmentIndex]!)))
+  const { route, values } = match
+  const { parameters } = route.template
+  return { route, values: parameters.map((one, i) => (one.rest ? values[i]! : decodeURIComponent(segments[one.segmentIndex]!))) }
 }

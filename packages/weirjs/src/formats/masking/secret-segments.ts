@@ -218,6 +218,5 @@ function comparable(segment: string): string {
 }
 
 function decodedSegment(segment: string): string | null {
-  const parts = segment.split(/%2f/i).map(decodePercent)
-  return parts.includes(null) ? null : parts.join('%2F')
+  return decodePercent(segment.replace(/%2f/gi, '%252F'))
 }

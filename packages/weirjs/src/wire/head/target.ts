@@ -69,10 +69,7 @@ function decodePath(rawPath: string): string {
 
 function decodeOnce(rawPath: string): string {
   try {
-    const path = rawPath
-      .split(/(%2f)/i)
-      .map((piece) => (piece.length === 3 && /^%2f$/i.test(piece) ? '%2F' : decodeURIComponent(piece)))
-      .join('')
+    const path = decodeURIComponent(rawPath.replace(/%2f/gi, '%252F'))
     if (!path.includes('\0')) return path
   } catch (cause) {
     throw new ProtocolError('WEIR_TARGET_ENCODING', undefined, { cause })
