@@ -15,9 +15,6 @@ import type { HttpSession } from '../http/session.ts'
 import { completeLight, lightHeaders, NATIVE } from './light-headers.ts'
 import { withoutSegments } from './mounted-url.ts'
 
-/** Methods that Fetch converts to upper case. */
-const OTHER_CASE = /^(?:delete|get|head|options|post|put)$/i
-
 type LightClass = new (exchange: Exchange, url: string) => object
 
 /** Null if native code does not accept a light object as a Request. Undefined: not yet known. */
@@ -86,8 +83,7 @@ function defineLight(symbols: readonly symbol[]): LightClass {
     }
 
     get method(): string {
-      const { method } = this.#exchange.head
-      return OTHER_CASE.test(method) ? method.toUpperCase() : method
+      return this.#exchange.head.method
     }
 
     get url(): string {

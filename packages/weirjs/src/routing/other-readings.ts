@@ -4,8 +4,6 @@ import { hostName } from '../base/host-name.ts'
 
 /** Stands for an encoded slash in a decoded path, which has no NUL: `%2F` there is what was sent as `%252F`. */
 const SLASH = '\0'
-/** What some code reads as slashes. */
-const AMBIGUOUS = [SLASH, '\\', '%2F', '%2f']
 /** What most paths consist of: characters that all code reads alike. */
 const COMMON = /^[\w\-.~!$&'()*+,;=:@/]*$/
 /** An empty segment, or a dot segment, which removed characters may have hidden. */
@@ -33,7 +31,6 @@ export function otherReadings(rawPath: string, depth = 0): readonly string[] {
 }
 
 function readingsOf(path: string, depth: number): readonly string[] {
-  if (!AMBIGUOUS.some((one) => path.includes(one)) && !UNPLAIN.test(path)) return []
   const end = endOfSegments(path, depth)
   const prefix = written(path.slice(0, end))
   const forms = [written, (text: string) => text.replaceAll(SLASH, '/'), (text: string) => written(text).replace(/%2F/gi, '/')]

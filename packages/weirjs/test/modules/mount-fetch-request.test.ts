@@ -139,7 +139,7 @@ async function lookAt(request: Request, looks: readonly string[]): Promise<unkno
 
 const BODIES = ['', '{"a":1}', 'a=1&b=%20', '\uFEFFbom', 'ünï', '{"a":']
 const asked: fc.Arbitrary<Asked> = fc.record({
-  method: fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'QUERY', 'Purge', 'patch', 'post'),
+  method: fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'QUERY', 'PURGE'),
   url: fc.constantFrom('/', '/a/b.c', '/%C3%BC?q=a%20b&q', "/it's?'", '/a%2Fb//c', '/{x}|"?<y>', '/a;b=c@d:e', '/?', '/a?b?c/..'),
   headers: fc
     .record(

@@ -72,6 +72,27 @@ for (const kind of ['mountNode', 'mountFetch'] as const) {
     assert.equal((await server.inject({ method: 'POST', url: '/own//x' })).status, 200, 'like POST /own/x, which no other route answers')
   })
 
+  test(`${kind}: nor a method that code could take for one with a route`, async () => {
+    const server = new HttpServer({ logger: null })
+    for (const method of ['GET', 'POST']) server.map(method, '/own', { use: [closed] }, () => 'own')
+    let calls = 0
+    if (kind === 'mountNode') mountNode(server, '/', (_, res) => void res.end(`${++calls}`))
+    else mountFetch(server, '/', () => new Response(`${++calls}`))
+    for (const method of ['get', 'Get', 'post', 'poST', 'patch', 'purge'])
+      for (const url of ['/own', '/x']) {
+        const refused = await server.inject({ method, url })
+        assert.deepEqual(
+          [refused.status, (refused.json() as { code: string }).code],
+          [501, 'WEIR_METHOD_NOT_IMPLEMENTED'],
+          `${method} ${url}`,
+        )
+        const { status, code } = (await server.explain({ method, url })).response
+        assert.deepEqual([status, code], [501, 'WEIR_METHOD_NOT_IMPLEMENTED'])
+      }
+    assert.equal(calls, 0)
+    for (const method of ['PATCH', 'PURGE', 'M-SEARCH']) assert.equal((await server.inject({ method, url: '/own' })).status, 200, method)
+  })
+
   test(`${kind}: nor below the prefix of a mount`, async () => {
     const server = new HttpServer({ logger: null })
     server.group('/old/admin', { use: [closed] }).mapGet('/x', () => 'own')
