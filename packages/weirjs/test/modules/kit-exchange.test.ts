@@ -162,7 +162,7 @@ test('a streamed response is read in place of the engine, and its declared lengt
     let read = ''
     server.beforeSend(async (session, response) => {
       if (session.route === null || response.content.kind !== 'stream') return
-      const reader = ContentReader.of(responseHandle(response))!
+      const reader = ContentReader.of(responseHandle(response), exchange(session))!
       try {
         for (let piece = await reader.next(); piece !== null; piece = await reader.next()) read += Buffer.from(piece).toString()
       } catch (error) {

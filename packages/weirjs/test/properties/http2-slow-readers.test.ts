@@ -117,7 +117,8 @@ class Client {
     const response = new OutgoingResponse()
     response.header('Content-Length', BODY_BYTES).stream(source as unknown as ByteSource)
     const writer = new Http2Writer(this.wire.sender, this.output, stream, { date: '' } as unknown as Ticker)
-    const reply = new StreamedResponse({ request: WHOLE, work: GATES, response: DUE }, writer, response, null)
+    const exchange = { request: WHOLE, work: GATES, response: DUE, exchange: null, connection: { clientAddress: '' } }
+    const reply = new StreamedResponse(exchange, writer, response, null)
     const settle = (): boolean => {
       if (!writer.mustWait) reply.goOn()
       return reply.isWaiting

@@ -1,8 +1,9 @@
-// Bounds how much of all streamed responses is read in one turn of the event loop, and decides which response is read next.
+// Bounds how much of all streamed responses is read in one turn of the event loop. Clients take turns, so that none waits for all that another reads.
 
 import process from 'node:process'
 
 import { FairQueue } from '../../base/fair-queue.ts'
+import { networkOf } from '../../formats/client-network.ts'
 
 /** After this much, the event loop gets a turn: a source that never really waits would keep all other connections waiting. */
 const TURN_BYTES = 256 * 1024
@@ -22,7 +23,7 @@ let lastFirstBytes = 0
 let isTurnPlanned = false
 /** When the first piece of this turn was asked for, if a turn is planned. */
 let turnStart = 0
-/** The responses that wait for a turn, in order of arrival: they all count as one sender. */
+/** The responses that wait for a turn. */
 const waiting = new FairQueue<() => void>()
 
 function countForAll(bytes: number): void {
@@ -62,21 +63,26 @@ function allMicrotasks(): Promise<void> {
 
 /** What one response has read of its source in this turn. */
 export class SourceTurns {
+  readonly #client: { readonly clientAddress: string }
   #bytes = 0
   #pieces = 0
   #expected = Math.max(lastFirstBytes, FEWEST_EXPECTED_BYTES)
   #isFirst = true
+
+  constructor(client: { readonly clientAddress: string }) {
+    this.#client = client
+  }
 
   /** Whether other responses come first. */
   get isOver(): boolean {
     return this.#pieces >= TURN_PIECES || this.#bytes >= TURN_BYTES || isTurnOver()
   }
 
-  /** Resolves when the event loop has run everything that was due, and those that have waited longer. */
+  /** Resolves when the event loop has run everything that was due, and it is the turn of this response. */
   next(): Promise<void> {
     this.#bytes = this.#pieces = 0
     return new Promise((resolve) => {
-      waiting.add('', resolve)
+      waiting.add(networkOf(this.#client.clientAddress), resolve)
       planTurn()
     })
   }

@@ -229,7 +229,7 @@ class Compressing {
     const { content } = response
     if (content.kind === 'stream') {
       if (this.#running >= this.#maxConcurrent) return
-      const reader = ContentReader.of(response)!
+      const reader = ContentReader.of(response, exchange(session))!
       response.encodeAs(
         coding.name,
         compressSource(reader, coding, () => this.#running--),

@@ -18,23 +18,25 @@ import type { ResponseHandle } from './response.ts'
 export class ContentReader {
   readonly #reader: SourceReader
   readonly #length: number
-  readonly #turns = new SourceTurns()
+  readonly #turns: SourceTurns
   #rest: number
   #isClosed = false
 
-  private constructor(content: GivenSource, length: number) {
+  private constructor(content: GivenSource, length: number, client: { readonly clientAddress: string }) {
     this.#reader = openSource(content)
     this.#length = length
+    this.#turns = new SourceTurns(client)
     this.#rest = length
   }
 
   /**
    * Reads the content of a response from now on.
+   * @param client who takes turns with other clients, such as `exchange(session)`
    * @returns null for content that is not a stream
    * @throws TypeError for a Web stream that has another reader
    */
-  static of({ content, declaredLength }: ResponseHandle): ContentReader | null {
-    return content.kind === 'stream' ? new ContentReader(content, declaredLength) : null
+  static of({ content, declaredLength }: ResponseHandle, client: { readonly clientAddress: string }): ContentReader | null {
+    return content.kind === 'stream' ? new ContentReader(content, declaredLength, client) : null
   }
 
   /** Closes a stream of the program that will not be read. Never throws. */

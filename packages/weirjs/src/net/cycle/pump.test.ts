@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
@@ -33,7 +33,7 @@ test('while the client is waited for, the piece that was passed on does not stay
     piece = new WeakRef(bytes.buffer)
     return bytes
   })
-  const target = { isGone: false, sendHead() {}, write: () => new Promise<void>((resolve) => (read = resolve)) }
+  const target = { isGone: false, clientAddress: '', sendHead() {}, write: () => new Promise<void>((resolve) => (read = resolve)) }
   const pumped = pump(source, -1, target)
   for (let i = 0; i < 100 && (piece as WeakRef<ArrayBufferLike> | null)?.deref() !== undefined; i++) {
     await wait(1)
@@ -54,6 +54,7 @@ test('the source is told how much is needed, before each piece', async () => {
   const sizes = [10, undefined, 20, 30]
   const target = {
     isGone: false,
+    clientAddress: '',
     get mostPieceBytes() {
       return sizes[asked.length]
     },
@@ -82,6 +83,7 @@ for (const [what, size, pumps, pieces, mostInTurn] of [
     setImmediate(count)
     const target = {
       isGone: false,
+      clientAddress: '',
       sendHead() {},
       write() {
         written++
@@ -102,7 +104,7 @@ for (const [what, size, pumps, pieces, mostInTurn] of [
 
 test('responses whose pieces take long to make take turns, however small the pieces are', async (t) => {
   const turns = new Turns(t)
-  const target = { isGone: false, sendHead() {}, write: () => null }
+  const target = { isGone: false, clientAddress: '', sendHead() {}, write: () => null }
   const sourceOf = (): SourceReader => {
     let left = 2
     return reader(() => {
@@ -120,6 +122,7 @@ test('a response that waits for its source holds up no other, and one that has w
   const order: string[] = []
   const target = (name: string) => ({
     isGone: false,
+    clientAddress: '',
     sendHead() {},
     write: () => {
       order.push(name)
@@ -139,3 +142,36 @@ test('a response that waits for its source holds up no other, and one that has w
   arrive()
   await waits
 })
+
+for (const [what, ofMany, ofOne] of [
+  ['another client', '192.0.2.1', '192.0.2.2'],
+  ['another network of IPv6', '2001:db8::1', '2001:db8:0:1::1'],
+] as const)
+  test(`a response of ${what} does not wait for all that one client has asked for`, async () => {
+    const large = Buffer.alloc(256 * 1024)
+    let asked = 0
+    let isOver = false
+    const target = (clientAddress: string) => ({ isGone: false, clientAddress, sendHead() {}, write: () => null })
+    const many = Array.from({ length: 1_000 }, (_, i) => {
+      const source = reader(() => {
+        asked++
+        return isOver ? null : large
+      })
+      return pump(source, -1, target(ofMany.replace(/1$/, ofMany.includes(':') ? (i + 1).toString(16) : '1')))
+    })
+    const waits: number[] = []
+    let since = 0
+    const slow: SourceReader = {
+      next: async () => {
+        waits.push(asked - since)
+        await turn()
+        since = asked
+        return waits.length === 20 ? { done: true } : { done: false, value: Buffer.alloc(1) }
+      },
+      close() {},
+    }
+    await pump(slow, -1, target(ofOne))
+    isOver = true
+    await Promise.all(many)
+    assert.ok(Math.max(...waits.slice(1)) < 10, `pieces of the other client in between: ${waits.slice(1)}`)
+  })

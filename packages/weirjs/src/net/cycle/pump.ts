@@ -7,6 +7,7 @@ import { SourceTurns } from '../../http/response/source-turns.ts'
 export interface PumpTarget {
   /** The client is gone, so the rest is not needed. */
   readonly isGone: boolean
+  readonly clientAddress: string
   /** How large the next piece should be at most, if the memory of those before it is not read any more. */
   readonly mostPieceBytes?: number | undefined
   /** Sends the head, if it has not been sent. */
@@ -26,7 +27,7 @@ export interface PumpTarget {
  */
 export async function pump(source: SourceReader, length: number, target: PumpTarget): Promise<void> {
   let rest = length
-  const turns = new SourceTurns()
+  const turns = new SourceTurns(target)
   const pass = ({ value }: SourceResult): Promise<void> | null => {
     if (value === HEAD_ONLY) {
       target.sendHead()

@@ -4,6 +4,7 @@
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
 import type { RequestBody } from '../../http/body/body.ts'
+import type { ForwardedClient } from '../../http/connection-info.ts'
 import { closeSource, openSource, type SourceReader } from '../../http/response/byte-source.ts'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import type { ResponseTrailers } from '../../http/response/trailers.ts'
@@ -114,9 +115,14 @@ export function discardResponse(response: OutgoingResponse): void {
   if (content.kind === 'stream') closeSource(content)
 }
 
+interface StreamedExchange extends ExchangeState {
+  readonly exchange: { readonly forwardedClient: ForwardedClient | null } | null
+  readonly connection: { readonly clientAddress: string }
+}
+
 /** A response whose body comes from a source, no faster than the client reads. Its head is sent with the first piece: until then, a source may fail. */
 export class StreamedResponse implements PumpTarget {
-  readonly #exchange: ExchangeState
+  readonly #exchange: StreamedExchange
   readonly #writer: ResponseWriter
   readonly #response: OutgoingResponse
   readonly #recording: Recording | null
@@ -129,7 +135,7 @@ export class StreamedResponse implements PumpTarget {
   bodyBytes = 0
   #quietMs = 0
 
-  constructor(exchange: ExchangeState, writer: ResponseWriter, response: OutgoingResponse, recording: Recording | null) {
+  constructor(exchange: StreamedExchange, writer: ResponseWriter, response: OutgoingResponse, recording: Recording | null) {
     this.#exchange = exchange
     this.#writer = writer
     this.#response = response
@@ -143,6 +149,11 @@ export class StreamedResponse implements PumpTarget {
 
   get isGone(): boolean {
     return this.#writer.isGone
+  }
+
+  get clientAddress(): string {
+    const { exchange, connection } = this.#exchange
+    return (exchange?.forwardedClient ?? connection).clientAddress
   }
 
   /** Whether the source waits for the client. */
