@@ -7,7 +7,7 @@ import { isBusy, type SqliteDatabase, type SqliteStatement } from './sqlite-data
 
 const RETRY_MS = 5
 const LONGEST_TIMER_MS = 2 ** 31 - 1
-/** How many waiting operations are done in one turn of the event loop. */
+/** How many waiting operations end in one turn of the event loop, done or too late. */
 const MOST_AT_ONCE = 128
 /** After this many failures in a row, the store counts as degraded. */
 const MOST_FAILURES = 5
@@ -114,9 +114,10 @@ export class SqliteAccess {
 
   #retry(): void {
     const now = this.clock.now()
-    for (let done = 0; done < MOST_AT_ONCE && this.#waiting[0]?.attempt() === true; done++) this.#waiting.shift()
+    let left = MOST_AT_ONCE
+    for (; left > 0 && this.#waiting[0]?.attempt() === true; left--) this.#waiting.shift()
     // All have the same timeout, so the first one expires first.
-    while (this.#waiting.length > 0 && this.#waiting[0]!.deadline <= now)
+    for (; left > 0 && this.#waiting.length > 0 && this.#waiting[0]!.deadline <= now; left--)
       this.#waiting.shift()!.fail(`others were writing for ${this.#timeoutMs} ms, which is the option "timeout"`)
     if (this.#waiting.length > 0) return
     this.#stopRetries?.()
