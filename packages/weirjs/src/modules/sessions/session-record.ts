@@ -12,6 +12,10 @@ export type SessionPrincipal<Claims extends StoredObject = StoredObject> = Princ
 export interface SessionRecord {
   /** Milliseconds since 1970: when the session got its id. */
   readonly startedAt: number
+  /** Its place among the sessions of a client without a store: `startedAt`, or when the last one has ended by what the client says, if that is later. */
+  readonly order: number
+  /** What tells it from others if no store has a key for it; empty in a store. */
+  readonly id: string
   /** Milliseconds since 1970. */
   readonly renewedAt: number
   readonly principal: SessionPrincipal | null
@@ -24,6 +28,8 @@ export interface SessionRecord {
 interface Written {
   readonly s: number
   readonly r: number
+  readonly o?: number
+  readonly i?: string
   readonly p?: {
     readonly i: string
     readonly n?: string
@@ -48,10 +54,12 @@ export class RecordFormat {
     this.claims = claims
   }
 
-  write({ startedAt, renewedAt, principal, data, extra }: SessionRecord): string {
+  write({ startedAt, order, id, renewedAt, principal, data, extra }: SessionRecord): string {
     const written: Written = {
       s: startedAt,
       r: renewedAt,
+      ...(order !== startedAt && { o: order }),
+      ...(id !== '' && { i: id }),
       ...(principal !== null && {
         p: {
           i: principal.id,
@@ -71,13 +79,13 @@ export class RecordFormat {
   read(text: string): SessionRecord | null {
     const written = parse(text)
     if (written === null) return null
-    const { s: startedAt, r: renewedAt, p, d, x: extra = NO_EXTRA } = written
+    const { s: startedAt, r: renewedAt, o: order = startedAt, i: id = '', p, d, x: extra = NO_EXTRA } = written
     const data = d === undefined ? this.data.empty : this.data.restore(d)
-    if (data === null || typeof startedAt !== 'number' || typeof renewedAt !== 'number') return null
-    if (p === undefined) return { startedAt, renewedAt, principal: null, data, extra }
+    if (data === null || typeof startedAt !== 'number' || typeof renewedAt !== 'number' || typeof order !== 'number') return null
+    if (p === undefined) return { startedAt, order, id, renewedAt, principal: null, data, extra }
     const claims = p.c === undefined ? this.claims.empty : this.claims.restore(p.c)
     if (claims === null) return null
-    return { startedAt, renewedAt, principal: principalOf(p.i, p.n ?? null, p.r ?? NONE, p.s ?? NONE, claims), data, extra }
+    return { startedAt, order, id, renewedAt, principal: principalOf(p.i, p.n ?? null, p.r ?? NONE, p.s ?? NONE, claims), data, extra }
   }
 }
 

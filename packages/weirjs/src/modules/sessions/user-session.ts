@@ -1,5 +1,6 @@
 // The session of one client during one exchange, with the changes of the program.
 
+import { randomBytes } from 'node:crypto'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
@@ -63,6 +64,7 @@ type State = Omit<SessionRecord, 'renewedAt'>
 /** A session is renewed once this part of its idle time has passed, not with each request. */
 const RENEWED_AFTER = 0.1
 const MOST_ATTEMPTS = 10
+const ID_BYTES = 8
 
 /** What the module does with a session; a handler only sees a `UserSession`. */
 export class OpenSession implements UserSession {
@@ -124,12 +126,16 @@ export class OpenSession implements UserSession {
   /** @returns null if the text is no session, or its time is over */
   recordIn({ text }: Kept): SessionRecord | null {
     const record = this.#settings.format.read(text)
-    return record !== null && this.#msLeft(record) > 0 && record.startedAt >= (this.#endedAt ?? 0) ? record : null
+    return record !== null && this.#msLeft(record) > 0 && record.order >= (this.#endedAt ?? 0) ? record : null
   }
 
-  /** When a session begins: not before the last one has ended, by the clock of another server perhaps. */
-  get #beginning(): number {
+  /** The place of a session that begins now: not before the last one has ended, by the clock of another server perhaps, or as the client makes up. */
+  get #order(): number {
     return Math.max(this.#now, this.#endedAt ?? 0)
+  }
+
+  #newId(): string {
+    return this.#settings.keeping.store === null ? randomBytes(ID_BYTES).toString('base64url') : ''
   }
 
   /** Continues what the client has. */
@@ -172,8 +178,8 @@ export class OpenSession implements UserSession {
   update(changes: object): void {
     if (typeof changes !== 'object') throw invalid('update()', `changes is ${kindOf(changes)}, not an object of the properties that change`)
     const data = this.#settings.format.data.rehearse({ ...this.#state?.data, ...changes })
-    const { startedAt = this.#beginning, principal = null, extra = NO_EXTRA } = this.#state ?? {}
-    this.#change({ startedAt, principal, data, extra })
+    const begun = this.#state ?? { startedAt: this.#now, order: this.#order, id: this.#newId(), principal: null, extra: NO_EXTRA }
+    this.#change({ ...begun, data })
     this.#changed ??= new Set()
     for (const name of Object.keys(changes)) this.#changed.add(name)
   }
@@ -187,9 +193,10 @@ export class OpenSession implements UserSession {
     const rehearsed = Object.freeze({ ...principal, claims: claims.rehearse(principal.claims) })
     this.#notePrincipal(rehearsed)
     // Another principal begins after the end of the session before.
-    const startedAt = before === null || staysWith ? this.#beginning : this.#endOf(before)
-    this.#change({ startedAt, principal: rehearsed, data: staysWith ? before.data : data.empty, extra })
-    if (before !== null && !staysWith) this.#rememberEnd(startedAt)
+    const order = before === null || staysWith ? this.#order : this.#endOf(before)
+    const begun = { startedAt: this.#now, order, id: this.#newId() }
+    this.#change({ ...begun, principal: rehearsed, data: staysWith ? before.data : data.empty, extra })
+    if (before !== null && !staysWith) this.#rememberEnd(order)
     this.#isReplaced = true
     if (!isSame) this.#isOver = true
   }
@@ -204,7 +211,7 @@ export class OpenSession implements UserSession {
 
   /** When a session ends, so that it and all before it have begun earlier. */
   #endOf(state: State | null): number {
-    return Math.max(this.#beginning, (state?.startedAt ?? 0) + 1)
+    return Math.max(this.#order, (state?.order ?? 0) + 1)
   }
 
   /** A store knows that the session has ended. Without one, the client has to say so. */
@@ -424,10 +431,9 @@ export class OpenSession implements UserSession {
   }
 }
 
-/** Sealed sessions have no id of their own, and those without a user may have begun at the same time. */
-function idOf(key: string | null, { startedAt, principal }: State): string | null {
-  if (key !== null) return key
-  return principal === null ? null : `${startedAt} ${principal.id}`
+/** By the key in the store. A sealed session has an id in its text; null without either. */
+function idOf(key: string | null, { id }: State): string | null {
+  return key ?? (id === '' ? null : id)
 }
 
 function writtenBy(format: RecordFormat, record: SessionRecord): Written {

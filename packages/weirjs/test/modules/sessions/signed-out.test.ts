@@ -147,6 +147,25 @@ test('a client that says that it has signed out harms only itself, and not with 
   assert.equal(await who(), 'ann')
 })
 
+test('a session begins by the clock of the server, whatever the client says about an earlier one', async () => {
+  const ended: { at: Date | null } = { at: null }
+  const { server, users } = sessionServer(PLACES.sealed(), { notBefore: () => ended.at })
+  server.mapGet('/started', (_, session) => users.of(session).startedAt!.getTime())
+  const clock = new TestClock()
+  const client = connect(server, { peer: SECURE_PEER, clock })
+  const mark = `__Host-session-ended=${clock.wallTime() + MINUTE}`
+  for (const path of ['/login/ann', '/login/bob']) {
+    const [session] = setCookies(await client.request({ method: 'POST', url: path, headers: { Cookie: mark } }))
+    const cookie = `${session!.slice(0, session!.indexOf(';'))}; ${mark}`
+    const ask = (url: string) => client.get(url, { headers: { Cookie: cookie } })
+    ended.at = null
+    assert.equal((await ask('/started')).json(), clock.wallTime())
+    clock.advance(1_000)
+    ended.at = new Date(clock.wallTime())
+    assert.equal(((await ask('/see')).json() as { principal: unknown }).principal, null, 'notBefore ends it')
+  }
+})
+
 test('a session in a store needs no such cookie', async () => {
   const { server } = sessionServer(PLACES['in a store']())
   const browser = connect(server, { peer: SECURE_PEER, cookies: true })
