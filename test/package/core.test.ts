@@ -13,7 +13,7 @@ const FILES = ['index.js', 'parts/core.js', 'parts/declarations.js']
 /**
  * 420 kB are wanted. What bounds it: docs/architecture.md.
  */
-const MOST_BYTES = 464_000
+const MOST_BYTES = 464_500
 
 /** The files of the package that `entry` imports when it is loaded, and the modules that it takes from elsewhere. */
 function loadedBy(entry: string): { files: Map<string, string>; others: Set<string> } {

@@ -148,11 +148,10 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     const own: Route[] = []
     const gate: NonNullable<Policy['foresee']> = (session) => {
       // Nor must it bypass policies of others.
-      const { head, forwardedClient } = exchangeOf(session)
+      const { head } = exchangeOf(session)
       // Express and fetch take `get` for GET, which may have a route. Node's parser refuses it.
       if (/[a-z]/.test(head.method)) throw new WeirError('WEIR_METHOD_NOT_IMPLEMENTED', 'mounted code gets no method in lower case')
-      const isOther = this.#home.table.isReadElsewhere(head, session.endpoint, own, depth, forwardedClient?.host ?? head.host)
-      if (isOther) throw new WeirError('WEIR_ROUTE_NOT_FOUND')
+      if (this.#home.table.isReadElsewhere(head, session.endpoint, own, depth)) throw new WeirError('WEIR_ROUTE_NOT_FOUND')
       return undefined
     }
     const declaration = { body: 'stream', use: [{ ...policy, gate, foresee: gate }] }

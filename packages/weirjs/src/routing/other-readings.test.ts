@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { otherHost, otherReadings } from './other-readings.ts'
+import { hostName } from '../base/host-name.ts'
+import { otherHosts, otherReadings } from './other-readings.ts'
 
 test('a path has other readings if some code may see slashes elsewhere', () => {
   const rows: readonly (readonly [path: string, readings: readonly string[]])[] = [
@@ -74,5 +75,30 @@ test('a host has another reading if URL parsers decode it', () => {
     ['%zz', null],
     ['', null],
   ] as const
-  for (const [host, other] of rows) assert.equal(otherHost(host), other, host)
+  for (const [host, other] of rows)
+    assert.deepEqual(
+      otherHosts(hostName(host), null, null)?.filter((one) => !one.startsWith('[') || one.endsWith(']')), // `[0` is the host of no route
+      other === null ? [] : [other],
+      host,
+    )
+})
+
+test('code may read any host that is stated', () => {
+  const hostsOf = (stated: string | null, forwarded: string | null = null) => otherHosts('a', stated, forwarded)
+  const rows = [
+    'admin.example',
+    'admin.example, b',
+    'b ,admin.example:',
+    'x@admin.example',
+    'x:y@admin.example',
+    'admin.example:1:2',
+    'ad\xadmin.example',
+    'admin.example/x',
+  ]
+  for (const stated of rows) assert.ok(hostsOf(stated)?.includes('admin.example'), stated)
+  for (const stated of ['for=1.2.3.4;Host=admin.example', 'for=b, host="admin.example:80";proto=http'])
+    assert.ok(hostsOf(null, stated)?.includes('admin.example'), stated)
+  assert.deepEqual(hostsOf('a', 'for="[::1]";by=b'), [])
+  assert.equal(hostsOf('b,'.repeat(9)), null)
+  assert.equal(hostsOf('b'.repeat(262)), null)
 })

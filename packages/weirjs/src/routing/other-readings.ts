@@ -1,6 +1,6 @@
 // What code with another reading of URLs may take a path and a host for. Routes match them as they are, and mounted code may not.
 
-import { hostName } from '../base/host-name.ts'
+import { hostName, MAX_AUTHORITY_CHARACTERS } from '../base/host-name.ts'
 
 /** Stands for an encoded slash in a decoded path, which has no NUL: `%2F` there is what was sent as `%252F`. */
 const SLASH = '\0'
@@ -10,8 +10,9 @@ const COMMON = /^[\w\-.~!$&'()*+,;=:@/]*$/
 const UNPLAIN = /\/(?:\/|\.{1,2}(?:\/|$))/
 /** What `new URL(path, base)` takes for a host. */
 const HOST = /^\/\/+[^/]*/
-/** What URL parsers decode, read as a number of an IPv4 address, or write in the short form of IPv6. */
-const AMBIGUOUS_HOST = /^\[|%|(?:^|\.)(?:\d+|0x[\da-f]*)$/
+/** What URL parsers decode or leave out, read as a number of an IPv4 address, or write in the short form of IPv6. */
+const AMBIGUOUS_HOST = /[^\w.-]|(?:^|\.)(?:\d+|0x[\da-f]*)$/i
+const MOST_HOSTS = 8
 
 /**
  * The path with decoded slashes, with single ones and without dot segments, as file systems and URL parsers read it; and what remains if a URL
@@ -47,11 +48,23 @@ function written(path: string): string {
   return path.replaceAll(SLASH, '%2F')
 }
 
-/** `admin.example` for `%61dmin.example`, as URL parsers read it; null for a host with one reading. @param host as `hostName` returns it */
-export function otherHost(host: string): string | null {
-  if (!AMBIGUOUS_HOST.test(host) || !URL.canParse(`http://${host}/`)) return null
-  const other = hostName(new URL(`http://${host}/`).hostname)
-  return other === host ? null : other
+/**
+ * The hosts that code may read in place of Host: the same one as URL parsers read it, and all that proxies or clients state. Code may believe
+ * anyone, take any entry, and end it at its first colon. Null: too many or too long to be looked at. @param host as `hostName` returns it
+ */
+export function otherHosts(host: string, forwardedHost: string | null, forwarded: string | null): readonly string[] | null {
+  const stated = [host, ...(forwardedHost?.split(',', MOST_HOSTS + 1) ?? [])].map((one) => one.trim())
+  for (const [, one] of (forwarded ?? '').matchAll(/host\s*=[\s"]*([^",;]*)/gi)) stated.push(one!)
+  if (stated.length > 1 + MOST_HOSTS || stated.some((one) => one.length > MAX_AUTHORITY_CHARACTERS)) return null
+  const others = new Set(stated.flatMap((one) => [hostName(one), hostName(one.split(':', 1)[0]!), parsed(one)]))
+  others.delete(host)
+  return [...others]
+}
+
+/** `admin.example` for `%61dmin.example`, as URL parsers read it. */
+function parsed(host: string): string {
+  const url = `http://${host}/`
+  return AMBIGUOUS_HOST.test(host) && URL.canParse(url) ? hostName(new URL(url).hostname) : host
 }
 
 /** Without blanks and control characters at its end, which URL parsers remove. */

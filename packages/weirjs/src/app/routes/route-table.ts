@@ -6,7 +6,7 @@ import type { RequestHead } from '../../http/application.ts'
 import type { AcceptField } from '../../http/request/accepted-types.ts'
 import type { RouteMatch } from '../../http/route-info.ts'
 import type { Match } from '../../routing/method-table.ts'
-import { otherHost, otherReadings } from '../../routing/other-readings.ts'
+import { otherHosts, otherReadings } from '../../routing/other-readings.ts'
 
 import { isSecret } from './binder.ts'
 import { EndpointMatcher } from './endpoint-matcher.ts'
@@ -208,9 +208,8 @@ export class RouteTable {
   /**
    * Whether code that reads the host or the path of a request in another way could take it for one that other routes than its own answer.
    * @param depth how many segments of the path belong to the prefix of the code, which may not see them
-   * @param forwardedHost by a proxy: code may see it, although routes match Host
    */
-  isReadElsewhere(head: RequestHead, endpoint: string | null, own: readonly Route[] = [], depth = 0, forwardedHost = head.host): boolean {
+  isReadElsewhere(head: RequestHead, endpoint: string | null, own: readonly Route[] = [], depth = 0): boolean {
     const host = this.#hasHosts ? hostName(head.host) : ''
     const isRouted = (path: string, at: string): boolean => {
       const match = this.#matcher.find(head.method, path, at, endpoint)
@@ -219,10 +218,8 @@ export class RouteTable {
     const paths = otherReadings(head.rawPath, depth)
     if (paths.some((path) => isRouted(path, host))) return true
     if (!this.#hasHosts) return false
-    const stated = hostName(forwardedHost)
-    return [stated, otherHost(stated), otherHost(host)].some(
-      (other) => other !== null && other !== host && [head.path, ...paths].some((path) => isRouted(path, other)),
-    )
+    const others = otherHosts(host, head.get('x-forwarded-host'), head.get('forwarded'))
+    return others === null || others.some((other) => [head.path, ...paths].some((path) => isRouted(path, other)))
   }
 
   /**
