@@ -238,8 +238,12 @@ function isOpen({ stage, concat }: UploadRecord): boolean {
 function placeOf(session: HttpSession): string {
   const { basePath, request, route } = session
   const { statedHost, boundEndpoint } = exchange(session)
-  const path = basePath + (route?.endsWith('/:id') === true ? request.path.slice(0, request.path.lastIndexOf('/')) : request.path)
+  const hasId = route?.endsWith('/:id') === true
+  const path = basePath + (hasId ? request.path.slice(0, request.path.lastIndexOf('/')) : request.path)
   const host = route === null || OF_ANY_HOST.test(route) ? null : statedHost.toLowerCase().replace(/\.?(?::\d*)?$/, '')
+  // A decoded path has `%2F` for a slash within a value, and for `%252F`.
+  const values = path.includes('%2F') ? Object.entries(request.routeValues ?? {}).filter(([name]) => !hasId || name !== 'id') : null
+  if (values !== null) return JSON.stringify([path, host, boundEndpoint, values])
   return host === null && boundEndpoint === null ? path : JSON.stringify([path, host, boundEndpoint])
 }
 

@@ -53,6 +53,10 @@ test('an upload of one path is unknown at another path with the same storage', a
   assert.equal(await appended(`/teams/1/files/${ofTeam}`), 204)
   assert.equal(await appended(`/open/${id}`), 204)
   assert.deepEqual(completed, ['/teams/1/files', '/open'])
+
+  const ofPair = await created('/teams/a%2Fb/files')
+  assert.equal(await appended(`/teams/a%252Fb/files/${ofPair}`), 404, 'the team is a%2Fb')
+  assert.equal(await appended(`/teams/a%2fb/files/${ofPair}`), 204)
 })
 
 test('an upload of one host or endpoint is unknown at another with the same path', async (t) => {

@@ -435,6 +435,26 @@ describe('inside other hosts', () => {
   })
 })
 
+test('node:http2: a method in lower case does not reach the code after the server', async (t) => {
+  const server = new HttpServer({ logger: null })
+  server.mapGet('/who', () => 'weir')
+  t.after(() => server.stop({ graceMs: 0 }))
+  const listener = toNodeListener(server)
+  const host = createSecureServer({ cert, key }, (req, res) => void listener(req, res, () => res.end('after')))
+  host.listen(0, '127.0.0.1')
+  await once(host, 'listening')
+  const session = http2Connect(`https://localhost:${(host.address() as { port: number }).port}`, { ca: cert })
+  t.after(() => {
+    session.destroy()
+    host.close()
+  })
+  const ask = async (method: string, path: string): Promise<string> =>
+    (await responseOf(session.request({ ':method': method, ':path': path }, { endStream: true }))).text
+  assert.equal(await ask('GET', '/who'), 'weir')
+  assert.equal(await ask('GET', '/other'), 'after')
+  for (const path of ['/who', '/other']) assert.notEqual(await ask('get', path), 'after', path)
+})
+
 /** Requests as packages make them that call a listener without a connection. */
 const SHAPED: Readonly<Record<string, (text: string) => IncomingMessage>> = {
   // light-my-request: no trailers at all

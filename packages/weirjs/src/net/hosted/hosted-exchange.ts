@@ -73,8 +73,10 @@ export class HostedExchange implements Carrier, HostedOwner, Timed, OpenConnecti
     }
     this.#head.expectsContinue = owesContinue && this.#head.contentLength !== 0
     const { routes } = host.application
-    // Code after this would answer `//admin` like `/admin`, without the gates of that route.
-    if (mayPass && routes.find(this.#head, endpointName).route === null && !routes.isReadElsewhere(this.#head, endpointName)) return false
+    // Code after this would answer `//admin` like `/admin`, and `get` like `GET`, which only the parser of HTTP/1.1 refuses, without the gates of that route.
+    const isPlain = !/[a-z]/.test(this.#head.method)
+    if (mayPass && isPlain && routes.find(this.#head, endpointName).route === null && !routes.isReadElsewhere(this.#head, endpointName))
+      return false
     this.#open()
     cycle.open(this.#head)
     if (this.#head.contentLength === 0) this.#complete([])
