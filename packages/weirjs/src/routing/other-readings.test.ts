@@ -100,5 +100,6 @@ test('code may read any host that is stated', () => {
     assert.ok(hostsOf(null, stated)?.includes('admin.example'), stated)
   assert.deepEqual(hostsOf('a', 'for="[::1]";by=b'), [])
   assert.equal(hostsOf('b,'.repeat(9)), null)
+  assert.equal(hostsOf(null, 'host=b,'.repeat(9)), null)
   assert.equal(hostsOf('b'.repeat(262)), null)
 })

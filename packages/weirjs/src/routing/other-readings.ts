@@ -54,7 +54,7 @@ function written(path: string): string {
  */
 export function otherHosts(host: string, forwardedHost: string | null, forwarded: string | null): readonly string[] | null {
   const stated = [host, ...(forwardedHost?.split(',', MOST_HOSTS + 1) ?? [])].map((one) => one.trim())
-  for (const [, one] of (forwarded ?? '').matchAll(/host\s*=[\s"]*([^",;]*)/gi)) stated.push(one!)
+  for (const [, one] of (forwarded ?? '').matchAll(/host\s*=[\s"]*([^",;]*)/gi)) if (stated.push(one!) > 1 + MOST_HOSTS) return null
   if (stated.length > 1 + MOST_HOSTS || stated.some((one) => one.length > MAX_AUTHORITY_CHARACTERS)) return null
   const others = new Set(stated.flatMap((one) => [hostName(one), hostName(one.split(':', 1)[0]!), parsed(one)]))
   others.delete(host)

@@ -10,7 +10,13 @@ import {
   type ServerResponse,
   ServerResponse as ServerResponseOfNode,
 } from 'node:http'
-import { createSecureServer, connect as http2Connect } from 'node:http2'
+import {
+  type ClientHttp2Session,
+  createSecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  connect as http2Connect,
+} from 'node:http2'
 import { createServer as createTlsServer } from 'node:https'
 import { Socket } from 'node:net'
 import { Readable, Writable } from 'node:stream'
@@ -308,6 +314,22 @@ describe('inside node:http', () => {
   })
 })
 
+/** A client of a `node:http2` server that calls `listener`. */
+async function http2Session(
+  t: TestContext,
+  listener: (req: Http2ServerRequest, res: Http2ServerResponse) => void,
+): Promise<ClientHttp2Session> {
+  const host = createSecureServer({ cert, key }, listener)
+  host.listen(0, '127.0.0.1')
+  await once(host, 'listening')
+  const session = http2Connect(`https://localhost:${(host.address() as { port: number }).port}`, { ca: cert })
+  t.after(() => {
+    session.destroy()
+    host.close()
+  })
+  return session
+}
+
 describe('inside other hosts', () => {
   test('Express: its routes and middleware around, next for what has no route, and a path before it', async (t) => {
     const server = new HttpServer({ logger: null })
@@ -407,14 +429,7 @@ describe('inside other hosts', () => {
         .cookie('b', '2')
         .text(String(request.trailers.get('x-sum')))
     })
-    const host = createSecureServer({ cert, key }, toNodeListener(server))
-    host.listen(0, '127.0.0.1')
-    await once(host, 'listening')
-    const session = http2Connect(`https://localhost:${(host.address() as { port: number }).port}`, { ca: cert })
-    t.after(() => {
-      session.destroy()
-      host.close()
-    })
+    const session = await http2Session(t, toNodeListener(server))
     const who = await responseOf(session.request({ ':path': '/who' }))
     assert.deepEqual(JSON.parse(who.body.toString()).slice(1, 3), [true, 'HTTP/2.0'])
     const posted = session.request({ ':method': 'POST', ':path': '/count' }, { waitForTrailers: true })
@@ -440,14 +455,7 @@ test('node:http2: a method in lower case does not reach the code after the serve
   server.mapGet('/who', () => 'weir')
   t.after(() => server.stop({ graceMs: 0 }))
   const listener = toNodeListener(server)
-  const host = createSecureServer({ cert, key }, (req, res) => void listener(req, res, () => res.end('after')))
-  host.listen(0, '127.0.0.1')
-  await once(host, 'listening')
-  const session = http2Connect(`https://localhost:${(host.address() as { port: number }).port}`, { ca: cert })
-  t.after(() => {
-    session.destroy()
-    host.close()
-  })
+  const session = await http2Session(t, (req, res) => void listener(req, res, () => res.end('after')))
   const ask = async (method: string, path: string): Promise<string> =>
     (await responseOf(session.request({ ':method': method, ':path': path }, { endStream: true }))).text
   assert.equal(await ask('GET', '/who'), 'weir')

@@ -15,6 +15,7 @@ import { verified } from '../../http/body/verified-body.ts'
 import type { AnySchema, InputOf, OutputOf, StandardSchema } from '../../schema/standard.ts'
 import { SCHEMES, type Signature } from './schemes.ts'
 
+/** Over HTTP/2, a client may send a long field by reference again and again, for a few bytes each. */
 const MOST_FIELD_LENGTH = 8_192
 
 export interface WebhookOptions<S extends AnySchema = StandardSchema> {
@@ -182,7 +183,7 @@ function refuseSecret(scheme: string, index: number): never {
   throw invalid('webhook', `secrets[${index}] is not a secret of the scheme "${scheme}": "whsec_" and at least 24 bytes in base64`)
 }
 
-/** Null for a field that is longer than any signature: over HTTP/2, a client may send it by reference again and again, for a few bytes each. */
+/** Null for a field that is longer than any signature. */
 function shortField(value: string | null): string | null {
   return value !== null && value.length <= MOST_FIELD_LENGTH ? value : null
 }

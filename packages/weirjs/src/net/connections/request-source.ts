@@ -99,9 +99,7 @@ export abstract class RequestSource {
     if ((this.workInARow += work) >= WORK_IN_A_ROW || untold.work >= MOST_UNTOLD) this.#endRow()
   }
 
-  /**
-   * This connection has read a row, or all of them together, which is counted over several turns: that costs less.
-   */
+  /** This connection has read a row, or all of them have together: that is counted over several turns, because each turn that counts costs time. */
   #endRow(): void {
     if (untold.work >= MOST_UNTOLD) {
       // While the turn is over, every connection comes here, and rests if it has more to read.

@@ -73,7 +73,8 @@ export class HostedExchange implements Carrier, HostedOwner, Timed, OpenConnecti
     }
     this.#head.expectsContinue = owesContinue && this.#head.contentLength !== 0
     const { routes } = host.application
-    // Code after this would answer `//admin` like `/admin`, and `get` like `GET`, which only the parser of HTTP/1.1 refuses, without the gates of that route.
+    // Code after this would answer `//admin` like `/admin`, and `get` like `GET`, without the gates of that route. Only Node's parser of HTTP/1.1
+    // refuses `get`.
     const isPlain = !/[a-z]/.test(this.#head.method)
     if (mayPass && isPlain && routes.find(this.#head, endpointName).route === null && !routes.isReadElsewhere(this.#head, endpointName))
       return false
