@@ -5,9 +5,9 @@ import { promisify } from 'node:util'
 import { gunzip, gunzipSync, gzip, gzipSync } from 'node:zlib'
 
 import type { HttpSession } from 'weirjs'
-import { exchange, isInstance } from 'weirjs/kit'
+import { exchange, FairQueue, isInstance, networkOf } from 'weirjs/kit'
 
-import { inTurn, type Sender } from './expansion-queue.ts'
+import type { RpcCall } from './call.ts'
 import { RpcError } from './rpc-error.ts'
 
 const compress = promisify(gzip)
@@ -76,6 +76,26 @@ function expandedNow(bytes: Uint8Array, limits: ExpansionLimits): Buffer | null 
 function statedBytes(bytes: Uint8Array): number {
   const { length } = bytes
   return length < 4 ? 0 : Buffer.from(bytes.buffer, bytes.byteOffset, length).readUInt32LE(length - 4)
+}
+
+/** The call whose message waits. */
+export type Sender = Pick<RpcCall, 'session' | 'signal'>
+
+/** Fewer than the pool has threads, because files and DNS names use it too. */
+const MOST_AT_WORK = 2
+
+/**
+ * Bounds how many messages are decompressed at the same time: zlib processes a message in many steps, in turn with all others that have begun. A
+ * thousand messages that begin together would all be in memory before the first one is complete.
+ */
+const semaphore = FairQueue.semaphore(MOST_AT_WORK)
+
+/**
+ * Clients take turns, so that none waits for everything that another one has sent. @throws (rejects) the reason why the call has ended meanwhile:
+ * its client has left, or its deadline has passed. Its message is then dropped
+ */
+export function inTurn<T>({ session, signal }: Sender, work: () => Promise<T>): Promise<T> {
+  return semaphore(networkOf(exchange(session).clientAddress), signal, work)
 }
 
 async function expandedInPool(bytes: Uint8Array, sender: Sender, limits: ExpansionLimits): Promise<Buffer> {

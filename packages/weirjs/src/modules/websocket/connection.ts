@@ -15,11 +15,9 @@ import { FAULT, type WireWebSocket } from '../../wire/websocket/connection.ts'
 import * as frames from '../../wire/websocket/frame-types.ts'
 import { closePayload } from '../../wire/websocket/frame-writer.ts'
 
-import type { ConnectionSettings } from './connection-settings.ts'
 import { checkClose, lengthOf, pingOf, type WebSocketData } from './data.ts'
-import type { PerMessageDeflate } from './deflate.ts'
+import { inflatedMessage, type PerMessageDeflate } from './deflate.ts'
 import type { Negotiated } from './handshake.ts'
-import { type Inflated, inflate } from './inflated-message.ts'
 import type { RelayedRooms } from './relayed-rooms.ts'
 import type { Rooms } from './rooms.ts'
 import { SendQueue } from './send-queue.ts'
@@ -46,7 +44,13 @@ export interface WebSocketHandlers<Args, In = WebSocketData, Out = WebSocketData
 }
 
 /** What all connections of a route share. @internal */
-export interface ConnectionHost<Args, Out = WebSocketData> extends ConnectionSettings<Out> {
+export interface ConnectionHost<Args, Out = WebSocketData> {
+  readonly maxMessageSize: number
+  readonly maxQueuedSize: number
+  /** Null: no pings. */
+  readonly pingInterval: number | null
+  /** Makes a message from a value of the program. Absent: texts and bytes are sent unchanged. */
+  readonly encode?: ((value: Out) => WebSocketData) | undefined
   readonly handlers: WebSocketHandlers<Args, WebSocketData, Out>
   readonly connections: Set<WebSocketConnection<Args, Out>>
   readonly rooms: Rooms<WebSocketConnection<Args, Out>>
@@ -372,7 +376,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
   }
 
   #takeCompressed(payload: Buffer, isText: boolean): void {
-    const inflated: Inflated = inflate(this.#deflate!, payload, isText, this.#host.maxMessageSize)
+    const inflated = inflatedMessage(this.#deflate!, payload, isText, this.#host.maxMessageSize)
     this.#eventsLeft -= this.#deflate!.work
     if (inflated.code === 0) this.#onMessage(inflated.data, true)
     else {

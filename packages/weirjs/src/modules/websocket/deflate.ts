@@ -4,10 +4,13 @@
 // are any, and give them to zlib each time. So no (de)compressor outlives a message, at most one is at work, and an idle connection has only
 // the window. decisions/058-own-websocket-engine.md has the figures.
 
-import { Buffer } from 'node:buffer'
+import { Buffer, isUtf8 } from 'node:buffer'
 import type * as Zlib from 'node:zlib'
 
+import { workTurns } from '../../http/work-turns.ts'
 import type { DeflateParameters } from '../../wire/websocket/deflate-offer.ts'
+import { INVALID_PAYLOAD, TOO_LARGE } from '../../wire/websocket/frame-types.ts'
+import type { WebSocketData } from './data.ts'
 import { TextWindow } from './text-window.ts'
 
 /** The end of a block, which the sender has cut off (§7.2.2), and a last block, without which it is not known whether the end was reached. */
@@ -187,4 +190,22 @@ function chunkFor(bytes: number): number {
 /** How many bits a window of so many bytes needs. */
 function bitsFor(bytes: number): number {
   return 32 - Math.clz32(bytes)
+}
+
+/**
+ * A message that has arrived compressed, as the handler gets it.
+ *
+ * @returns the code to close the connection with, or 0
+ */
+export function inflatedMessage(
+  deflate: PerMessageDeflate,
+  payload: Buffer,
+  isText: boolean,
+  most: number,
+): { code: number; data: WebSocketData } {
+  const message = deflate.inflate(payload, most)
+  workTurns.spend(deflate.work)
+  if (message === INFLATES_TOO_LARGE) return { code: TOO_LARGE, data: '' }
+  if (message === NOT_DEFLATE || (isText && !isUtf8(message))) return { code: INVALID_PAYLOAD, data: '' }
+  return { code: 0, data: isText ? message.toString() : message }
 }
