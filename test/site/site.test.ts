@@ -8,9 +8,10 @@ import { createRequire } from 'node:module'
 import { createInterface } from 'node:readline'
 import { after, before, type TestContext, test } from 'node:test'
 
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 
 import { launchChromium, noChromium } from '../../packages/weirjs/test/support/chromium.ts'
+import { eventually } from '../../packages/weirjs/test/support/serving.ts'
 
 const noSite: string | false = existsSync('site/dist/index.html') ? false : 'the site is not built: npm run site'
 const skip = noSite || noChromium
@@ -68,13 +69,28 @@ async function visit(t: TestContext, options: BrowserContextOptions = {}): Promi
   return { page, complaints }
 }
 
+/** Waits until the page's script runs: a click before that selects a tab, of which the script then knows nothing. */
+async function hydrated(page: Page): Promise<void> {
+  await page.locator('.DocSearch-Button').waitFor()
+  await page.locator('.VPSwitchAppearance[title^="Switch to"]').first().waitFor({ state: 'attached' })
+}
+
+/** Opens a tab. A click that comes while the page still moves can miss it, as a person's can. */
+async function openTab(page: Page, name: string, shown: Locator): Promise<void> {
+  await hydrated(page)
+  const tab = page.locator('.vp-code-group .tabs label', { hasText: name }).first()
+  await eventually(async () => {
+    await tab.click()
+    return shown.isVisible()
+  }, `the tab "${name}"`)
+}
+
 for (const { name, look } of LOOKS) {
   test(`pages have no fault that axe finds, and fit on the screen: ${name}`, { skip }, async (t) => {
     const { page, complaints } = await visit(t, look)
     for (const path of PAGES) {
       await page.goto(origin + path, { waitUntil: 'load' })
-      await page.locator('.DocSearch-Button').waitFor() // the page's script is running
-      await page.locator('.VPSwitchAppearance[title^="Switch to"]').first().waitFor({ state: 'attached' }) // and has named what it can
+      await hydrated(page)
       const terminals = page.locator('.vp-code-group .tabs label', { hasText: 'In a terminal' })
       if ((await terminals.count()) > 0) await terminals.first().click()
       await page.evaluate(axe) // by the browser itself, which no policy of the page forbids
@@ -104,7 +120,7 @@ test('the search finds a page of the guide and opens it', { skip }, async (t) =>
 test('a program and what it prints are tabs, which keys change', { skip }, async (t) => {
   const { page, complaints } = await visit(t)
   await page.goto(`${origin}/guide/cookies`)
-  await page.locator('.DocSearch-Button').waitFor()
+  await hydrated(page)
   const [program, terminal] = [
     page.locator('.language-ts', { hasText: 'await server.start()' }).first(),
     page.locator('.language-console').first(),
@@ -122,9 +138,8 @@ test('a program and what it prints are tabs, which keys change', { skip }, async
 test('of a terminal, the commands are copied, without the prompt and what they print', { skip }, async (t) => {
   const { page, complaints } = await visit(t, { permissions: ['clipboard-read', 'clipboard-write'] })
   await page.goto(`${origin}/guide/logging`)
-  await page.locator('.DocSearch-Button').waitFor()
-  await page.locator('.vp-code-group .tabs label', { hasText: 'In a terminal' }).first().click()
   const terminal = page.locator('.language-console').first()
+  await openTab(page, 'In a terminal', terminal)
   await terminal.hover()
   await terminal.locator('button.copy').click()
   await terminal.locator('button.copy.copied').waitFor()
@@ -138,9 +153,7 @@ test('of a terminal, the commands are copied, without the prompt and what they p
 test('what the program itself prints is a tab of its own', { skip }, async (t) => {
   const { page } = await visit(t)
   await page.goto(`${origin}/guide/logging`)
-  await page.locator('.DocSearch-Button').waitFor()
-  await page.locator('.vp-code-group .tabs label', { hasText: 'Where it runs' }).click()
-  await page.locator('.language-console', { hasText: 'GET /nowhere 404 refused' }).waitFor()
+  await openTab(page, 'Where it runs', page.locator('.language-console', { hasText: 'GET /nowhere 404 refused' }))
 })
 
 test('every link of the sidebar leads to a page', { skip }, async (t) => {

@@ -547,7 +547,11 @@ test('run({ signals }) stops gracefully at the first signal, and then the proces
     t,
     `const server = new HttpServer()
      server.mapGet('/', () => 'quick')
-     server.mapGet('/slow', async () => { console.log('begun'); await new Promise((r) => setTimeout(r, 200)); return 'slow' })
+     server.mapGet('/slow', async () => {
+       console.log('begun')
+       await new Promise((r) => process.once('SIGTERM', () => setTimeout(r, 50)))
+       return 'slow'
+     })
      const run = server.run({ signals: ['SIGTERM', 'SIGINT'] })
      while (server.port === 0) await new Promise((r) => setTimeout(r, 1))
      console.log(server.port)
