@@ -2,7 +2,7 @@
 //
 // Loaded only if a server speaks TLS; HTTP/2 is loaded only if a server speaks that.
 
-import { constants } from 'node:crypto'
+import { constants, createHash } from 'node:crypto'
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import {
   createSecureContext,
@@ -95,6 +95,7 @@ export class TlsAcceptor {
       ...socketOptions,
       allowHalfOpen: false,
       secureOptions: secureOptionsOf(tls),
+      ...sessionContextOf(tls),
       ALPNCallback(this: TLSSocket, { servername, protocols }) {
         return choose(this, protocols, servername)
       },
@@ -238,8 +239,8 @@ export class TlsAcceptor {
           `"tls.${name}" cannot change while the server listens: leave it out, or start another server`,
         )
     }
-    const { requestCert } = this.#tls
-    const options = contextOptions({ ...tls, requestCert })
+    const { requestCert, rejectUnauthorized } = this.#tls
+    const options = contextOptions({ ...tls, requestCert, rejectUnauthorized })
     createSecureContext(options)
     const sni = sniOf(tls)
     const { acmeChallenge } = tls
@@ -312,7 +313,18 @@ function secureOptionsOf(tls: ServerTlsOptions): number {
 
 function contextOptions(tls: ServerTlsOptions): SecureContextOptions {
   const { sni: _, SNICallback: __, acmeChallenge: ___, ...options } = tls
-  return { minVersion: LEAST_VERSION, ...options, secureOptions: secureOptionsOf(tls) }
+  return { minVersion: LEAST_VERSION, ...options, secureOptions: secureOptionsOf(tls), ...sessionContextOf(tls) }
+}
+
+/**
+ * A session is resumed only where the same clients are trusted. Otherwise a client could get one at an endpoint that asks for no certificate, and with
+ * it pass at an endpoint that requires one, if both have the same ticket keys: Node gives all of them the same context.
+ */
+function sessionContextOf(tls: ServerTlsOptions): { readonly sessionIdContext?: string } {
+  const { requestCert, rejectUnauthorized = true, ca, crl, pfx, sessionIdContext } = tls
+  if (requestCert !== true) return {}
+  const trusted = JSON.stringify([sessionIdContext, rejectUnauthorized, ca, crl, pfx])
+  return { sessionIdContext: createHash('sha256').update(trusted).digest('base64url').slice(0, 32) }
 }
 
 function sniOf(tls: ServerTlsOptions): SniCallback {
