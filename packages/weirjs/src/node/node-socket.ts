@@ -65,12 +65,13 @@ export class NodeSocket extends EventEmitter {
     return this.#owner.httpServer
   }
 
+  // Through the session, which counts who has read the address of the client: a response that may contain it is kept for no other client.
   get remoteAddress(): string | undefined {
-    return this.#owner.connection.describePeer().address || undefined
+    return this.#owner.session.peer.address || undefined
   }
 
   get remotePort(): number | undefined {
-    return this.#owner.connection.describePeer().port || undefined
+    return this.#owner.session.peer.port || undefined
   }
 
   get remoteFamily(): string | undefined {

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { HttpServer, type HttpSession, type Middleware } from '../../../src/index.ts'
 import { type CacheOptions, cache } from '../../../src/modules/cache/index.ts'
 import { rateLimit } from '../../../src/modules/limits/index.ts'
+import { mountNode } from '../../../src/node/index.ts'
 
 /** What two clients with different addresses get, in turn, of a route with a cache. */
 async function responsesOf(
@@ -50,6 +51,38 @@ test('middleware inside the cache counts', async () => {
   }
   const { status } = await responsesOf(() => 'x', { inside: [inside] })
   assert.match(status[1]!, /detail=address/)
+})
+
+/** Where mounted code finds a socket, and what it may read of it, also members that do not exist yet. */
+const SOCKETS = ['req.socket', 'req.connection', 'res.socket', 'res.connection'] as const
+
+test('nor does mounted code that states how long its response is fresh lead to the address of another client', async () => {
+  const server = new HttpServer({ logger: null })
+  const group = server.group('/', { use: [cache({ maxAge: '1m' })] })
+  const members = new Set<string>()
+  mountNode(group, '/', (req, res) => {
+    const [, place = '', member = ''] = req.url!.split('/')
+    const socket = Object(place.startsWith('req') ? req : res)[place.slice(4)] as Record<string, unknown>
+    for (let one = Object(socket); one !== null && one !== Object.prototype; one = Object.getPrototypeOf(one))
+      for (const name of Object.getOwnPropertyNames(one)) members.add(name)
+    res.setHeader('Cache-Control', 'public, max-age=60')
+    const value = member === '' ? 'no member' : socket[member]
+    res.end(typeof value === 'string' || typeof value === 'number' ? String(value) : 'another kind')
+  })
+  const ask = async (path: string, address: string): Promise<string> => {
+    const response = await server.fetch(new Request(`http://localhost${path}`), { peer: { address } })
+    return response.text()
+  }
+  for (const place of SOCKETS) await ask(`/${place}/`, '192.0.2.1')
+  let found = 0
+  for (const place of SOCKETS)
+    for (const member of members) {
+      const own = await ask(`/${place}/${member}`, '192.0.2.1')
+      if (!own.includes('192.0.2.1')) continue
+      found++
+      assert.equal(await ask(`/${place}/${member}`, '198.51.100.2'), '198.51.100.2', `${place}.${member}`)
+    }
+  assert.ok(found >= SOCKETS.length, `${found}`)
 })
 
 test('a key of the program states who shares responses', async () => {
