@@ -152,7 +152,7 @@ export class Redaction implements RedactedReader {
     this.#harmlessBy = names
     if (this.#harmless.has(value)) return value
     const text = beginningOf(value)
-    if (!/[/=:]/.test(text)) return writtenOf(value, text)
+    if (!/[/=: \t+]/.test(text)) return writtenOf(value, text)
     const found = [...looseSecrets(text, names), ...credentialsIn(text)]
     const loose = found.length === 0 ? text : masked(text, found, () => NOT_SHOWN)
     const shown = writtenOf(value, loose.includes('/') ? this.link(loose) : loose)

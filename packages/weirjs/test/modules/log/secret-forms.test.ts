@@ -79,6 +79,22 @@ test('nor one of a field with a form of its own, although another field has the 
   }
 })
 
+test('nor credentials in a field that has another name, whatever is around them', async () => {
+  const { server, lines } = logged({ fields: ['x-other'] })
+  const around = [(one: string) => one, (one: string) => `to ${one}`, (one: string) => `a/1 ${one}`, (one: string) => `a=1, ${one}; b:2`]
+  const credentials = ['Bearer', 'basic', 'DPoP', 'Negotiate'].flatMap((scheme) =>
+    [' ', '\t', '  ', '+'].map((blank) => `${scheme}${blank}CANARY`),
+  )
+  for (const value of credentials.flatMap((one) => around.map((put) => put(one)))) {
+    lines.length = 0
+    await server.inject({ url: '/', headers: { 'X-Other': value, 'User-Agent': value, Referer: value } })
+    assert.ok(lines.length > 0 && !lines.join().includes('CANARY'), `${value}: ${lines.join()}`)
+  }
+  lines.length = 0
+  await server.inject({ url: '/', headers: { 'X-Other': 'two words', 'User-Agent': 'an agent' } })
+  assert.ok(lines.join().includes('two words') && lines.join().includes('an agent'), 'other words are shown')
+})
+
 test('nor of a name that was chosen; what was not chosen is shown', async () => {
   const { server, lines } = logged({ secretQuery: ['my_own'] })
   for (const form of formsOf(['my_own'])) {
