@@ -78,14 +78,16 @@ export const S3_SAVE_RULES = rules<S3SavePolicy>(OWNER)({
   signal: matching<AbortSignal>('an AbortSignal', (signal) => signal instanceof AbortSignal).optional(),
 })
 const MOST_PARTS = 10_000
+/** How long S3 may take to delete the parts of a save that has failed. */
+const DELETE_TIMEOUT_MS = 10_000
 
 /**
  * Saves an upload as an object in S3, in constant memory: a large file is sent in parts while it arrives. The object exists once the promise
  * has resolved.
  *
  * When the save fails (the client disconnects, a limit, the signal, S3), the parts are deleted before the promise rejects, and there is no
- * object. Only if S3 does not accept that either, or the process ends, parts remain: have a lifecycle rule of the bucket abort incomplete
- * multipart uploads.
+ * object. Only if S3 does not accept that within ten seconds, or the process ends, parts remain: have a lifecycle rule of the bucket abort
+ * incomplete multipart uploads. While a complete file is sent, only the signal and the timeouts of your client end the save.
  *
  * @param client of your program
  * @param info what the client sent about the file; only the extension of its `fileName` is used
@@ -115,7 +117,10 @@ async function send(
   const { key = `${prefix}${randomBytes(16).toString('hex')}${extension}` } = given
   signal?.throwIfAborted()
   const sender = new Sender(client, file)
-  const abort = (): void => void file.destroy(reasonOf(signal))
+  const abort = (): void => {
+    file.destroy(reasonOf(signal))
+    sender.cut(reasonOf(signal))
+  }
   signal?.addEventListener('abort', abort)
   try {
     const params = { ...more, Bucket: bucket, Key: key, Body: file }
@@ -123,7 +128,7 @@ async function send(
     return { bucket, key, size: file.received, hash: file.digest(), detectedType: file.detectedType, etag: ETag ?? null }
   } catch (error) {
     await sender.deleteParts()
-    throw s3Failure('saving an object', sender.failure ?? error)
+    throw signal?.aborted === true ? reasonOf(signal) : s3Failure('saving an object', sender.failure ?? error)
   } finally {
     signal?.removeEventListener('abort', abort)
   }
@@ -142,14 +147,19 @@ function partSizeFor(maxSize: number): number {
 }
 
 /**
- * The client as `Upload` sees it. When a part has failed, nothing more is read, whereas `Upload` would continue with other parts. The parts are
- * always deleted, whereas older versions of `Upload` keep them if joining fails.
+ * The client as `Upload` sees it. When a part has failed, nothing more is read, whereas `Upload` would continue with other parts. When the content
+ * is cut, no command is waited for, whereas `Upload` would wait for S3, which may be silent. The parts are always deleted, whereas older versions
+ * of `Upload` keep them if joining fails.
  */
 class Sender {
   readonly config: object
   readonly #client: AwsS3Client
   readonly #s3: typeof S3
   readonly #file: CheckedContent
+  /** Ends the commands that are on their way. */
+  readonly #end = new AbortController()
+  readonly #cut: Promise<never>
+  #reject!: (reason: Error) => void
   /** The parts that may be in S3. */
   #unfinished: { readonly Bucket: string; readonly Key: string; readonly UploadId: string } | null = null
   /** Why reading was stopped. `Upload` may reject with the end of the file instead, which another part sees at the same time. */
@@ -160,17 +170,20 @@ class Sender {
     this.#client = client
     this.#s3 = S3
     this.#file = file
+    this.#cut = new Promise((_, reject) => (this.#reject = reject))
+    this.#cut.catch(() => {})
+    file.once('error', (error) => this.cut(error))
+  }
+
+  /** The client, the form, the program or another part has ended it. */
+  cut(reason: Error): void {
+    this.#reject(reason)
+    this.#end.abort(reason)
   }
 
   async send(command: never): Promise<unknown> {
     try {
-      const result = await this.#client.send(command)
-      const given: unknown = command
-      if (given instanceof this.#s3.CreateMultipartUploadCommand) {
-        const { Bucket, Key } = given.input
-        this.#unfinished = { Bucket: Bucket!, Key: Key!, UploadId: (result as S3.CreateMultipartUploadOutput).UploadId! }
-      } else if (given instanceof this.#s3.AbortMultipartUploadCommand) this.#unfinished = null
-      return result
+      return await Promise.race([this.#send(command), this.#cut])
     } catch (error) {
       if (!this.#file.destroyed) {
         this.failure = error
@@ -180,12 +193,33 @@ class Sender {
     }
   }
 
-  /** Never rejects: if S3 does not accept this either, nothing can be done. */
+  async #send(command: never): Promise<unknown> {
+    const given: unknown = command
+    // Without the id of what it begins, nothing could be deleted, so it is not ended, and deletes what it has begun too late.
+    const isBegin = given instanceof this.#s3.CreateMultipartUploadCommand
+    const result = await (isBegin ? this.#client.send(command) : sendUntil(this.#client, command, this.#end.signal))
+    if (isBegin) {
+      const { Bucket, Key } = given.input
+      this.#unfinished = { Bucket: Bucket!, Key: Key!, UploadId: (result as S3.CreateMultipartUploadOutput).UploadId! }
+      if (this.#end.signal.aborted) await this.deleteParts()
+    } else if (given instanceof this.#s3.AbortMultipartUploadCommand) this.#unfinished = null
+    return result
+  }
+
+  /** Never rejects: if S3 does not accept this either, or is silent, nothing can be done. */
   async deleteParts(): Promise<void> {
     const parts = this.#unfinished
     if (parts === null) return
-    await this.#client.send(new this.#s3.AbortMultipartUploadCommand(parts) as never).catch(() => {})
+    const signal = AbortSignal.timeout(DELETE_TIMEOUT_MS)
+    await sendUntil(this.#client, new this.#s3.AbortMultipartUploadCommand(parts) as never, signal).catch(() => {})
   }
+}
+
+/** Ends a command of the SDK if the signal aborts. */
+function sendUntil(client: AwsS3Client, command: never, abortSignal: AbortSignal): Promise<unknown> {
+  return (client.send as (command: never, options: { readonly abortSignal: AbortSignal }) => Promise<unknown>).call(client, command, {
+    abortSignal,
+  })
 }
 
 function reasonOf(signal: AbortSignal | undefined): Error {

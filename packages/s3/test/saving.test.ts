@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { Readable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { test } from 'node:test'
 
 import { patternBytes } from '../../weirjs/test/support/forms.ts'
+import { eventually, gate } from '../../weirjs/test/support/serving.ts'
 import { s3Files, saveToS3 } from '../src/index.ts'
 import { FakeS3 } from './support/fake-s3.ts'
 
@@ -80,6 +81,33 @@ test('a file that is too large, a stream that breaks and a signal leave nothing'
   await assert.rejects(saveToS3(s3.client, TARGET, INFO, streamOf(FILE), { ...policy, signal: AbortSignal.abort(reason) }), reason)
   assert.deepEqual([s3.objects.size, s3.unfinished.size], [0, 0])
 })
+
+for (const [silent, ...ends] of [
+  ['CreateMultipartUpload', 'the signal', 'the client'],
+  ['UploadPart', 'the signal', 'the client'],
+  ['CompleteMultipartUpload', 'the signal'],
+  ['PutObject', 'the signal'],
+] as const)
+  for (const end of ends)
+    test(`while S3 does not answer ${silent}, ${end} ends a save, and what was begun is deleted`, { timeout: 60_000 }, async () => {
+      const s3 = new FakeS3()
+      const answer = gate()
+      s3.held.set(silent, answer.promise)
+      const content = new PassThrough()
+      content.on('error', () => {})
+      content.write(silent === 'PutObject' ? FILE.subarray(0, 10) : FILE)
+      if (end === 'the signal') content.end()
+      const [control, reason] = [new AbortController(), new Error('no more')]
+      const saving = saveToS3(s3.client, TARGET, INFO, content, { partSize: PART, signal: control.signal })
+      await eventually(() => s3.sent.includes(silent), 'the command')
+      if (end === 'the signal') control.abort(reason)
+      else content.destroy(reason)
+      await assert.rejects(saving, reason)
+      if (silent === 'CreateMultipartUpload') answer.open() // too late
+      if (silent !== 'PutObject') await eventually(() => s3.sent.includes('AbortMultipartUpload'), 'the end of all parts')
+      await eventually(() => s3.unfinished.size === 0, 'the end of all parts')
+      assert.equal(s3.objects.size, 0)
+    })
 
 test('a file of a form that is refused later is deleted', async () => {
   const s3 = new FakeS3()

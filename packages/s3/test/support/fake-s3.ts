@@ -49,6 +49,8 @@ export class FakeS3 {
   fault: (command: string, input: Input) => Error | null = () => null
   /** Makes a command fail after it was done: the error, or null. */
   lost: FakeS3['fault'] = () => null
+  /** Commands that are not done before a promise is settled. */
+  readonly held = new Map<string, Promise<void>>()
   #uploads = 0
 
   constructor() {
@@ -58,6 +60,7 @@ export class FakeS3 {
         async ({ input }) => {
           const command = commandName.replace('Command', '')
           this.sent.push(command)
+          await this.held.get(command)
           const error = this.fault(command, input as never)
           if (error !== null) throw error
           const output = { $metadata: {}, ...this.#answer(command, input as never) } as never
