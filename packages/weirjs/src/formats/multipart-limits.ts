@@ -4,7 +4,10 @@
 export interface MultipartLimits {
   /** Number of parts in the form: fields and files together. Default 200. A part is counted before anything is created for it. */
   readonly maxParts: number
-  /** Size of the header lines of one part, in bytes, with their line ends but without the empty line. Default 16 KiB. */
+  /**
+   * Size of the header lines of one part, in bytes, with their line ends but without the empty line, and of what a body has before its first
+   * part. Default 16 KiB.
+   */
   readonly maxPartHeaderSize: number
   /** Number of header lines of one part. Default 32. */
   readonly maxPartHeaders: number

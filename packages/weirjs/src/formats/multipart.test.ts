@@ -184,6 +184,17 @@ test('a limit of N bytes of header lines allows N and refuses N + 1, separately 
   assert.equal(read(long(room + 1)).outcome, 'maxPartHeaderSize')
 })
 
+test('a limit of N bytes before the first part allows N and refuses N + 1, however they are cut', () => {
+  for (const start of ['x', '-', '--', '--b']) {
+    const form = (length: number): string => `${start.padEnd(length - 2, 'x')}\r\n--bc\r\n${FIELD}\r\n1\r\n--bc--`
+    for (const every of [1, 7, 1000]) {
+      const way = { boundary: 'bc', cuts: Array.from({ length: Math.floor(100 / every) }, (_, i) => (i + 1) * every) }
+      assert.equal(read(form(100), { ...way, limits: { maxPartHeaderSize: 100 } }).outcome, 'whole')
+      assert.equal(read(form(101), { ...way, limits: { maxPartHeaderSize: 100 } }).outcome, 'maxPartHeaderSize')
+    }
+  }
+})
+
 test('heads are read as they were sent, form after form, although earlier ones are remembered', () => {
   const name = (i: number): string => `field ${i}`
   const received = Buffer.alloc(100) // used again for each form

@@ -85,7 +85,7 @@ export class MultipartParser {
   #lines: string[] = []
   /** Index in the chunk at which the current head begins; -1 if it began in an earlier chunk. */
   #headStart = -1
-  /** Bytes of the lines in `#lines`, line ends included. */
+  /** Bytes of the lines in `#lines`, line ends included, or of the preamble, each of which is looked at more slowly than those of a part. */
   #headSize = 0
 
   /**
@@ -142,7 +142,13 @@ export class MultipartParser {
   /** Discards everything before the first delimiter. Returns where it stopped. */
   #readPreamble(chunk: Uint8Array, at: number, end: number): number {
     const found = this.#preamble!.end(chunk, at, end)
+    const stop = found === -1 ? end : found
+    this.#headSize += stop - at
+    const boundaryLength = this.#search.needle.length - LINE_END_LENGTH // it may have arrived in part
+    if (this.#headSize > this.#limits.maxPartHeaderSize + boundaryLength)
+      throw new PayloadTooLargeError('maxPartHeaderSize', this.#limits.maxPartHeaderSize)
     if (found === -1) return end
+    this.#headSize = 0
     this.#preamble = null
     this.#state = AFTER_BOUNDARY
     return found
@@ -165,7 +171,8 @@ export class MultipartParser {
       if (at === end) return at
       if (this.#state === START) {
         this.#state = PREAMBLE
-        this.#preamble = new Preamble(needle.subarray(LINE_END_LENGTH), matched - LINE_END_LENGTH)
+        this.#headSize = matched - LINE_END_LENGTH
+        this.#preamble = new Preamble(needle.subarray(LINE_END_LENGTH), this.#headSize)
         return at
       }
       // It was not a delimiter, and the bytes read cannot begin another one: their only CR is the first byte.
