@@ -4,7 +4,7 @@
 import { Buffer, isUtf8 } from 'node:buffer'
 import type { ExchangeObserver, ExchangeRecord, HttpResponse, HttpSession, Middleware, Next } from 'weirjs'
 import { dev, exchange, isInstance, ownText } from 'weirjs/kit'
-
+import { messageCoding } from '../recording/decoded-body.ts'
 import type { Entry, KeptBody, KeptError, Stages } from './entry.ts'
 import type { ExchangeList } from './exchange-list.ts'
 import { SocketMessages } from './socket-messages.ts'
@@ -103,7 +103,8 @@ export class Capture implements ExchangeObserver {
   #keepRequest(session: HttpSession, draft: Draft): void {
     const { contentLength, isDecoded } = exchange(session)
     // The secrets of compressed bytes cannot be found.
-    if (contentLength === 0 || (codingOf(session) !== null && !isDecoded)) return
+    const field = (name: string): string | null => exchange(session).field(name)
+    if (contentLength === 0 || (isDecoded ? messageCoding(field) : codingIn(field)) !== null) return
     const kept = new KeptBytes(this.#mostBody)
     if (dev.watchBody(session, (bytes) => kept.add(bytes))) draft.request = kept
   }
@@ -129,7 +130,7 @@ export class Capture implements ExchangeObserver {
     if (draft === undefined) return
     const { content } = response
     draft.response = response
-    draft.responseIsCoded = response.getHeader('content-encoding') !== null
+    draft.responseIsCoded = codingIn((name) => response.getHeader(name)) !== null
     draft.responseText = null
     draft.responseBytes = null
     draft.responseLength = null
@@ -319,9 +320,13 @@ export class Capture implements ExchangeObserver {
   }
 }
 
-/** The content coding of the request body; null if there is none. */
+/** The content coding of the request body, or the compression of the messages in it; null if there is none. */
 function codingOf(session: HttpSession): string | null {
-  return exchange(session).field('content-encoding')
+  return codingIn((name) => exchange(session).field(name))
+}
+
+function codingIn(field: (name: string) => string | null): string | null {
+  return field('content-encoding') ?? messageCoding(field)
 }
 
 function typeOf(response: HttpResponse): string | null {

@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer'
 import type { HttpServer, Size } from 'weirjs'
 import { dev, invalid, isPromise, option, rules } from 'weirjs/kit'
 
-import { decodedBody } from './decoded-body.ts'
+import { decodedBody, messageCoding } from './decoded-body.ts'
 import { ExchangeStore } from './exchange-store.ts'
 import { maskedBody, maskedField, secretsOf } from './masked-response.ts'
 import type { RecordedExchange, RecordedResponse } from './recorded-exchange.ts'
@@ -151,7 +151,8 @@ function maskExchange(raw: dev.RawExchange, masking: dev.Masking, maxBytes: numb
   if (request === null) return null
   const { head, body, length, trailers, sha256, isWhole, firstByteMs, endMs } = raw.response
   const contentType = head.headers.get('content-type')
-  const decoded = body === null ? null : decodedBody(body, head.headers.get('content-encoding'), maxBytes)
+  const isCoded = messageCoding((name) => head.headers.get(name)) !== null
+  const decoded = body === null || isCoded ? null : decodedBody(body, head.headers.get('content-encoding'), maxBytes)
   // The response may repeat its own secrets, and the request may contain them elsewhere.
   const own = secretsOf(masking, [...head.headers, ...trailers], contentType, decoded)
   const secrets = [...new Set([...request.secrets, ...own])]

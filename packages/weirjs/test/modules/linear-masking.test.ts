@@ -3,8 +3,6 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-
-import { bodySecrets } from '../../src/formats/masking/body-secrets.ts'
 import { fieldSecrets } from '../../src/formats/masking/contents.ts'
 import { masked, urlSecrets } from '../../src/formats/masking/ranges.ts'
 import { refusedHeadSecrets } from '../../src/formats/masking/refused-head.ts'
@@ -12,6 +10,7 @@ import { repeatable, withoutRepeated } from '../../src/formats/masking/repeated.
 import { SecretSegments } from '../../src/formats/masking/secret-segments.ts'
 import { SecretNames } from '../../src/formats/masking/secret-words.ts'
 import { HttpServer } from '../../src/index.ts'
+import { bodySecrets } from '../../src/modules/kit/body-secrets.ts'
 import { masking } from '../../src/modules/kit/masking.ts'
 import { Redaction } from '../../src/modules/kit/redaction.ts'
 
@@ -95,6 +94,19 @@ const PUMPED = [
   '%2f',
   '; name*0=a',
   'password: |\n\n',
+  '\ncontent-disposition:',
+  '\ncontent-disposition: a; name=token\n\n',
+  '\ncontent-disposition: a; name=token\r\r--',
+  '\0',
+  '"\0:',
+  ',',
+  '",',
+  ',""',
+  '"","',
+  ',"""',
+  ',token\n"',
+  'cGFzc3dvcmQ9',
+  'eyJwYXNzd29yZCI6IiI=',
 ]
 
 for (const piece of PUMPED)
@@ -108,7 +120,7 @@ for (const piece of PUMPED)
       `password${piece.repeat(PUMPED_LENGTH / piece.length)}`,
       `GET /${piece.repeat(PUMPED_LENGTH / piece.length)}`,
     ]) {
-      assert.equal(masked(text, bodySecrets(text, null, names)).length, text.length)
+      for (const type of [null, 'text/csv']) assert.equal(masked(text, bodySecrets(text, type, names)).length, text.length)
       assert.equal(masked(text, refusedHeadSecrets(text, names, segments)).length, text.length)
       assert.equal(masked(text, fieldSecrets('x-note', text, names, segments)).length, text.length)
       assert.equal(masked(text, [...urlSecrets(text, names), ...segments.in(text)]).length, text.length)

@@ -159,7 +159,7 @@ function fromPrintable(text: string): string {
   return text.replace(/=([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 }
 
-const HEAD_END = /\r?\n\r?\n/g
+const HEAD_END = /\r?\n\r?\n|\r\r/g
 
 /** The place after the head of a part, from `at` on; the end of the text without one. */
 function headEndIn(text: string, at: number): number {
@@ -180,6 +180,20 @@ export function partSecrets(text: string, boundary: string, names: SecretNames):
     at = next
   }
   return found
+}
+
+const DISPOSITION = /(?:^|[\r\n])content-disposition[ \t]*:/gi
+
+/** The same where it is not known what delimits parts, as in a form in a part: a content then ends at a line that begins like a delimiter. */
+export function loosePartSecrets(text: string, names: SecretNames): Range[] {
+  const starts = [...text.matchAll(DISPOSITION)].map(({ index }) => index)
+  return starts.flatMap((start, i): Range[] => {
+    const part = text.slice(start, starts[i + 1])
+    const headEnd = headEndIn(part, 1)
+    if (headEnd === part.length || !partNames(part.slice(0, headEnd)).some((name) => names.has(name))) return []
+    const length = part.slice(headEnd).search(/[\r\n]--/)
+    return [[start + headEnd, start + (length === -1 ? part.length : headEnd + length)]]
+  })
 }
 
 /** Finds a delimiter. A line that only begins with it belongs to the content of a part. */

@@ -34,7 +34,7 @@ function formsOf(sent: string, inAllForms: boolean): string[] {
   const add = (text: string): void => {
     if (text !== sent) forms.push(text)
   }
-  const plain = sent.includes('\\') ? unescaped(sent) : sent
+  const plain = (sent.includes('\\') ? unescaped(sent) : sent).replaceAll('\0', '')
   const text = plain.includes('%') || plain.includes('+') ? decoded(plain.replaceAll('+', ' ')) : plain
   add(text)
   if (inAllForms) for (const own of [text, ...textsIn(text)]) addForms(own, add)

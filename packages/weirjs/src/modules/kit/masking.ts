@@ -4,7 +4,6 @@ import { Buffer } from 'node:buffer'
 
 import { DeclaredSecrets, type SecretsHost } from '../../app/routes/declared-secrets.ts'
 import { DEFAULT_LIMITS } from '../../base/limits.ts'
-import { bodySecrets } from '../../formats/masking/body-secrets.ts'
 import { fieldLineSecrets, fieldSecrets } from '../../formats/masking/contents.ts'
 import { addAll, masked, type Range, shifted, urlSecrets, wordsIn } from '../../formats/masking/ranges.ts'
 import { refusedHeadSecrets } from '../../formats/masking/refused-head.ts'
@@ -13,6 +12,7 @@ import type { SecretSegments } from '../../formats/masking/secret-segments.ts'
 import type { SecretNames } from '../../formats/masking/secret-words.ts'
 import { workTurns } from '../../http/work-turns.ts'
 import { BODY_DATA, ChunkDecoder } from '../../wire/http1/chunked.ts'
+import { bodySecrets } from './body-secrets.ts'
 
 /** A text without its secrets, and what they were: the rest of the exchange may repeat them. */
 export interface MaskedText {
@@ -20,6 +20,9 @@ export interface MaskedText {
   /** In all forms in which they may be repeated, which are made where they are asked for. */
   readonly secrets: readonly string[]
 }
+
+/** Fields that state in which compression a body is, or the messages in it. */
+const CODINGS = ['content-encoding', 'connect-content-encoding', 'grpc-encoding']
 
 /** What a millisecond counts: the work of a turn takes about 20 ms. Clients decide how many secrets there are, and how many messages in a turn. */
 const WORK_OF_MS = 50
@@ -89,8 +92,7 @@ class DeclaredMasking implements Masking {
     const { ranges, field } = this.#head(head)
     const strays: Range[] = []
     if (head.length < text.length) {
-      const coding = field('content-encoding')
-      if (coding !== null && coding.toLowerCase() !== 'identity') return null
+      if (CODINGS.some((name) => /[^,\s]/.test((field(name) ?? '').replace(/\bidentity\b/gi, '')))) return null
       const isChunked = /chunked/i.test(field('transfer-encoding') ?? '')
       const chunks = isChunked ? chunkSpans(text, head.length) : null
       const spans = chunks ?? (isChunked ? spansBetweenChunkSizes(text, head.length) : [[head.length, text.length] as const])
@@ -149,7 +151,12 @@ class DeclaredMasking implements Masking {
       } else if (text !== '') {
         addAll(ranges, shifted(fieldLineSecrets(text, names, segments), at))
         const colon = text.indexOf(':')
-        if (colon !== -1) fields.set(text.slice(0, colon).trim().toLowerCase(), text.slice(colon + 1).trim())
+        if (colon !== -1) {
+          const name = text.slice(0, colon).trim().toLowerCase()
+          const before = fields.get(name)
+          const value = text.slice(colon + 1).trim()
+          fields.set(name, before === undefined ? value : `${before}, ${value}`)
+        }
       }
       at += line.length + 1
     }

@@ -1,0 +1,87 @@
+// Finds the secrets in a body, whatever its type.
+
+import { Buffer } from 'node:buffer'
+
+import { jsonSecrets, loosePartSecrets, partSecrets } from '../../formats/masking/contents.ts'
+import { looseSecrets } from '../../formats/masking/loose-secrets.ts'
+import { pairSecrets } from '../../formats/masking/pairs.ts'
+import { addAll, credentialsIn, type Range, userInfoIn } from '../../formats/masking/ranges.ts'
+import type { SecretNames } from '../../formats/masking/secret-words.ts'
+import { parseMediaType } from '../../formats/media-type.ts'
+
+/** The first line that could delimit parts. */
+const DELIMITER = /(?:^|[\r\n])--([^\r\n]{1,70})[\r\n]/
+
+/** Every reader reads every body: its type is what a client says, and a part of a form may be JSON. */
+export function bodySecrets(text: string, contentType: string | null, names: SecretNames): Range[] {
+  const found = plainSecrets(text, contentType, names)
+  if (text.includes('\0')) addAll(found, wideSecrets(text, contentType, names))
+  for (const { index, 0: coded } of text.matchAll(BASE64))
+    if (holdsSecrets(Buffer.from(coded, 'base64').toString('latin1'), names)) found.push([index, index + coded.length])
+  return found
+}
+
+function plainSecrets(text: string, contentType: string | null, names: SecretNames): Range[] {
+  const type = contentType === null ? null : parseMediaType(contentType)
+  const stated = type?.type.startsWith('multipart/') === true ? type.parameters.get('boundary') : undefined
+  const boundaries = new Set([stated, DELIMITER.exec(text)?.[1]?.trimEnd()])
+  const found = [...jsonSecrets(text, names), ...looseSecrets(text, names), ...credentialsIn(text), ...userInfoIn(text)]
+  for (const boundary of boundaries) if (boundary !== undefined) addAll(found, partSecrets(text, boundary, names))
+  addAll(found, loosePartSecrets(text, names))
+  // In a form, a value ends at `&` only. Elsewhere that would hide the rest of the text.
+  if (type?.type === 'application/x-www-form-urlencoded' || FORM.test(text)) addAll(found, pairSecrets(text, names))
+  if (contentType !== null && TABLE.test(contentType)) addAll(found, columnSecrets(text, names))
+  return found
+}
+
+/** In UTF-16 and UTF-32, there are NULs between the letters of a name. */
+function wideSecrets(text: string, contentType: string | null, names: SecretNames): Range[] {
+  const places: number[] = []
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) !== 0) places.push(i)
+  return plainSecrets(text.replaceAll('\0', ''), contentType, names)
+    .filter(([start, end]) => start < end)
+    .map(([start, end]): Range => [places[start]!, places[end - 1]! + 1])
+}
+
+/** Messages of gRPC-Web in a text, and parts of a form, may be in base64. */
+const BASE64 = /[\w+/-]{16,}={0,2}/g
+
+function holdsSecrets(decoded: string, names: SecretNames): boolean {
+  return jsonSecrets(decoded, names).length > 0 || (FORM.test(decoded) && pairSecrets(decoded, names).length > 0)
+}
+
+/** What may be a form. */
+const FORM = /^[^\s=&<{["]+=/
+
+const TABLE = /\b(?:csv|tab-separated-values)\b/i
+
+/** The columns with secret names in CSV. */
+function columnSecrets(text: string, names: SecretNames): Range[] {
+  const found: Range[] = []
+  const separator = /^[^\r\n]*?([,;\t])/.exec(text)?.[1] ?? ','
+  const secret = new Set<number>()
+  let isHead = true
+  let column = 0
+  for (let at = Math.max(0, text.search(/[^\r\n]/)); at < text.length; ) {
+    const end = cellEnd(text, at, separator)
+    if (isHead && names.has(text.slice(at, end).replace(/^\W+|["\s]/g, ''))) secret.add(column)
+    else if (!isHead && secret.has(column) && end > at) found.push([at, end])
+    column = text[end] === separator ? column + 1 : 0
+    isHead &&= column > 0
+    at = end + 1
+  }
+  return found
+}
+
+/** A quoted cell may contain separators and line ends. A quote that is not closed is an ordinary character. */
+function cellEnd(text: string, at: number, separator: string): number {
+  let end = at
+  if (text[at] === '"')
+    for (let i = text.indexOf('"', at + 1); i !== -1; i = text.indexOf('"', i + 2))
+      if (text[i + 1] !== '"') {
+        end = i + 1
+        break
+      }
+  while (end < text.length && text[end] !== separator && text[end] !== '\n' && text[end] !== '\r') end++
+  return end
+}
