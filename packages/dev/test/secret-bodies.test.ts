@@ -38,6 +38,8 @@ const GZIPPED = message(gzipSync(JSON_BODY), 1)
 const NESTED = `--B\r\nContent-Disposition: form-data; name="all"\r\nContent-Type: multipart/mixed; boundary=C\r\n\r\n--C\r\n${PART}\r\n--C--\r\n--B--`
 const IN_BASE64 = `--B\r\nContent-Disposition: form-data; name="all"\r\nContent-Transfer-Encoding: base64\r\n\r\n${Buffer.from(JSON_BODY).toString('base64')}\r\n--B--`
 const LONG = 'b'.repeat(90)
+/** As a GET of Connect has its message. */
+const CODED = Buffer.from(JSON_BODY).toString('base64url')
 
 const BODIES: Readonly<Record<string, readonly [type: string, body: string | Buffer, fields?: string]>> = {
   'JSON in UTF-16': ['application/json', utf16(JSON_BODY)],
@@ -109,7 +111,11 @@ test('no value of a secret is kept, whatever hides its name', async (t) => {
       await client.send(`${head}Content-Length: ${bytes.length}\r\nConnection: close\r\n\r\n`).send(bytes).rest()
     }
     const client = await RawClient.connect(server.port)
-    await client.send('GET /answer HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n').rest()
+    await client
+      .send(
+        `GET /answer?message=${CODED}&base64=1&encoding=json HTTP/1.1\r\nHost: localhost\r\nReferer: /?message=${CODED}\r\nX-Message: ${CODED}\r\nConnection: close\r\n\r\n`,
+      )
+      .rest()
     assert.equal(/.{0,40}CANARY/.exec(readable(await shown()))?.[0], undefined, `the inspector: ${each}`)
   }
   await recording.stop()

@@ -16,9 +16,15 @@ const DELIMITER = /(?:^|[\r\n])--([^\r\n]{1,70})[\r\n]/
 export function bodySecrets(text: string, contentType: string | null, names: SecretNames): Range[] {
   const found = plainSecrets(text, contentType, names)
   if (text.includes('\0')) addAll(found, wideSecrets(text, contentType, names))
-  for (const { index, 0: coded } of text.matchAll(BASE64))
-    if (holdsSecrets(Buffer.from(coded, 'base64').toString('latin1'), names)) found.push([index, index + coded.length])
+  addAll(found, base64Secrets(text, names))
   return found
+}
+
+/** What is JSON or a form with secrets in base64: a message of gRPC-Web in a text, a part of a form, or the message of a GET of Connect. */
+export function base64Secrets(text: string, names: SecretNames): Range[] {
+  return [...text.matchAll(BASE64)].flatMap(({ index, 0: coded }): Range[] =>
+    holdsSecrets(Buffer.from(coded, 'base64').toString('latin1'), names) ? [[index, index + coded.length]] : [],
+  )
 }
 
 function plainSecrets(text: string, contentType: string | null, names: SecretNames): Range[] {
@@ -43,7 +49,6 @@ function wideSecrets(text: string, contentType: string | null, names: SecretName
     .map(([start, end]): Range => [places[start]!, places[end - 1]! + 1])
 }
 
-/** Messages of gRPC-Web in a text, and parts of a form, may be in base64. */
 const BASE64 = /[\w+/-]{16,}={0,2}/g
 
 function holdsSecrets(decoded: string, names: SecretNames): boolean {

@@ -12,7 +12,7 @@ import type { SecretSegments } from '../../formats/masking/secret-segments.ts'
 import type { SecretNames } from '../../formats/masking/secret-words.ts'
 import { workTurns } from '../../http/work-turns.ts'
 import { BODY_DATA, ChunkDecoder } from '../../wire/http1/chunked.ts'
-import { bodySecrets } from './body-secrets.ts'
+import { base64Secrets, bodySecrets } from './body-secrets.ts'
 
 /** A text without its secrets, and what they were: the rest of the exchange may repeat them. */
 export interface MaskedText {
@@ -117,11 +117,12 @@ class DeclaredMasking implements Masking {
 
   target(target: string): MaskedText {
     const { names, segments } = this.#declared
-    return maskedText(target, [...urlSecrets(target, names), ...segments.in(target)])
+    return maskedText(target, [...urlSecrets(target, names), ...segments.in(target), ...base64Secrets(target, names)])
   }
 
   field(name: string, value: string): MaskedText {
-    return maskedText(value, fieldSecrets(name, value, this.#declared.names, this.#declared.segments))
+    const { names, segments } = this.#declared
+    return maskedText(value, [...fieldSecrets(name, value, names, segments), ...base64Secrets(value, names)])
   }
 
   body(text: string, contentType: string | null): MaskedText {
@@ -138,7 +139,7 @@ class DeclaredMasking implements Masking {
 
   #head(head: string): { ranges: Range[]; field: (name: string) => string | null } {
     const { names, segments } = this.#declared
-    const ranges: Range[] = []
+    const ranges = base64Secrets(head, names)
     const fields = new Map<string, string>()
     let at = 0
     let isFirst = true
