@@ -97,20 +97,34 @@ test('a reader finds what it finds in a stream of Node, and no later', async () 
   )
 })
 
-test('a reader that keeps up gets each piece at once', () => {
+test('a reader that keeps up gets the first small piece of a read at once, and the others when the read is over', async () => {
   const stream = new Readable({ read() {} })
   const queue = new PieceQueue(stream)
   const seen: string[] = []
   stream.on('data', (piece: Buffer) => seen.push(piece.toString()))
-  stream.resume()
-  return turn().then(() => {
-    const bytes = Buffer.from('abc')
-    for (let i = 0; i < 3; i++) {
+  await turn()
+  for (let read = 1; read <= 2; read++) {
+    const bytes = Buffer.from('abcd')
+    for (let i = 0; i < 4; i++) {
       assert.equal(queue.push(bytes, i, i + 1, true), true)
-      assert.equal(seen.length, i + 1)
+      assert.deepEqual(seen.splice(0), i === 0 ? ['a'] : [])
     }
-    assert.deepEqual(seen, ['a', 'b', 'c'])
-  })
+    bytes.fill('x') // it is used again
+    await turn()
+    assert.deepEqual(seen.splice(0), ['bcd'])
+  }
+})
+
+test('a large piece takes the small ones before it along, and so does the end', async () => {
+  const stream = new Readable({ read() {} })
+  const queue = new PieceQueue(stream)
+  const seen: number[] = []
+  stream.on('data', (piece: Buffer) => seen.push(piece.length))
+  await turn()
+  for (const size of [1, 2, 3, 5000, 4, 5]) queue.push(Buffer.alloc(size), 0, size, true)
+  assert.deepEqual(seen, [1, 5, 5000, 4])
+  queue.end()
+  assert.deepEqual(seen, [1, 5, 5000, 4, 5])
 })
 
 test('a small part of a large receive buffer does not wait with it', () => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
-import type { Readable } from 'node:stream'
+import { PassThrough, type Readable } from 'node:stream'
 import { test } from 'node:test'
 
 import { HttpServer } from '../../src/index.ts'
@@ -65,6 +65,11 @@ const HOLDS: Readonly<Record<string, (stream: Readable, until: Gate) => Promise<
     await until.promise
     stream.off('readable', look)
     return all(stream)
+  },
+  'fills a pipe': async (stream, until) => {
+    const pipe = stream.pipe(new PassThrough())
+    await until.promise
+    return all(pipe)
   },
 }
 
@@ -137,7 +142,9 @@ for (const [title, { body, map, fields = [], isUpgrade = false }] of Object.entr
     for (const text of await within(answers(), 'the responses')) assert.equal(text, CONTENT.toString())
   }
 
-  test(`${title}: pieces of one byte over HTTP/1.1`, async (t) => {
+  // A pipe gets the bytes of each read, and here a read costs the client a packet.
+  const isPipeOfReads = isUpgrade && title.endsWith('fills a pipe')
+  test(`${title}: pieces of one byte over HTTP/1.1`, { skip: isPipeOfReads }, async (t) => {
     const until = gate()
     const server = new HttpServer({ hosts: 'any', address: '127.0.0.1', port: 0, logger: null })
     map(server, until)

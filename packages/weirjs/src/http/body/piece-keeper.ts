@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer'
 import process from 'node:process'
 
 /** Below this, the object around a piece counts: it takes more than a hundred bytes. */
-const TINY_BYTES = 1024
+export const TINY_BYTES = 1024
 /** A piece that must be copied is also gathered up to this size. Node would take the memory of each copy from a pool. */
 const POOLED_BYTES = 4 * 1024
 

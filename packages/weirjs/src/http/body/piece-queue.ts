@@ -2,15 +2,15 @@
 //
 // Node keeps an object of more than a hundred bytes for each piece, and the memory that the piece was received in. A client decides how many pieces
 // its bytes come in. While an earlier piece waits in the stream, small ones are therefore gathered behind it, in one buffer. For the reader they
-// are in the stream: `readableLength` counts them, `readable` is emitted for them, and `read` returns them. A reader that keeps up gets each piece
-// as it arrives.
+// are in the stream: `readableLength` counts them, `readable` is emitted for them, and `read` returns them. A reader that keeps up gets the first
+// small piece of a read as it arrives, and the others together when the read is over: it may be a pipe to a stream that does not keep up.
 
 import type { Buffer } from 'node:buffer'
 import process from 'node:process'
 import { Readable } from 'node:stream'
 
 import { GatheredBytes } from './gathered-bytes.ts'
-import { COPIED, GATHERED, ownCopy, PieceKeeper } from './piece-keeper.ts'
+import { COPIED, GATHERED, ownCopy, PieceKeeper, TINY_BYTES } from './piece-keeper.ts'
 
 type Read = (this: Readable, size?: number) => unknown
 
@@ -23,6 +23,8 @@ export class PieceQueue {
   /** Null until a small piece has had to wait: only then is the stream changed. */
   #small: GatheredBytes | null = null
   #isTelling = false
+  /** Whether the reader has got a small piece of the current read. */
+  #hasGiven = false
 
   constructor(stream: Readable) {
     this.#stream = stream
@@ -32,12 +34,18 @@ export class PieceQueue {
   push(buffer: Buffer, start: number, end: number, borrowed: boolean): boolean {
     const stream = this.#stream
     const piece = buffer.subarray(start, end)
-    const way = this.#keeper.wayOf(piece, queuedIn.call(stream) > 0, borrowed)
+    const way = this.#keeper.wayOf(piece, this.#hasGiven || queuedIn.call(stream) > 0, borrowed)
     if (way === GATHERED) {
       this.#gather(buffer, start, end)
       return stream.readableLength < stream.readableHighWaterMark
     }
     this.#flush()
+    this.#hasGiven = piece.length < TINY_BYTES
+    if (this.#hasGiven)
+      process.nextTick(() => {
+        this.#hasGiven = false
+        if (stream.readableFlowing && !stream.destroyed) this.#flush()
+      })
     return stream.push(way === COPIED ? ownCopy(piece) : piece)
   }
 

@@ -79,6 +79,7 @@ test('under load, what is written while bytes are handled waits for other connec
   flush()
   assert.deepEqual([sent, done], [['ab'], ['a', 'b']])
   deliver('cd')
+  await flowing() // each is a read
   deliver('ef')
   flush()
   assert.deepEqual(sent, ['ab', 'cd', 'ef'])
@@ -94,6 +95,7 @@ test('under load, nothing that is written later waits for it, and it is sent bef
   socket.write('c')
   assert.deepEqual(sent, ['ab', 'c'])
   assert.equal(socket.writableLength, 0)
+  await flowing()
   deliver('x')
   socket.destroy()
   flush()
