@@ -64,6 +64,10 @@ const BODIES: Readonly<Record<string, readonly [type: string, body: string | Buf
   'carriage returns alone': ['multipart/form-data; boundary=B', `--B\r\n${PART}\r\n--B--`.replaceAll('\n', '')],
   'a column of CSV': ['text/csv; charset=utf-8', 'user,password,age\r\nann,CANARY-1,7\r\n"b,ob","CANARY-2 ""x""\r\nCANARY-3",8\r\n'],
   'a column of CSV with semicolons': ['text/csv', '"user";"api key"\nann;CANARY-1\n'],
+  'a text of GraphQL in JSON': ['application/json', JSON.stringify({ query: 'mutation { login(password: """CANARY-1""") }' })],
+  'elements that name others': ['application/xml', '<member><name>password</name><value><string>CANARY-1</string></value></member>'],
+  'elements that name others behind them': ['application/xml', '<a><value>CANARY-1</value><name>password</name></a>'],
+  'a property list': ['application/xml', '<dict><key>user</key><string>ann</string><key>password</key>\n<string>CANARY-1</string></dict>'],
   'a column of TSV': ['text/tab-separated-values', 'token\tuser\nCANARY-1\tann'],
 }
 

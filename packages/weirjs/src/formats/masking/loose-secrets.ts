@@ -9,7 +9,7 @@ const NAME = /[\w.%+[\]$~-]/
 const MOST_NAME_CHARS = 128
 /** An equals sign may be encoded. */
 const SEPARATOR = /[=:>]|%(?:25)*3d|\\u003d/gi
-/** Attributes that contain a name: `name="password" value="a"`. */
+/** Attributes and elements that contain a name: `name="password" value="a"`, `<key>password</key><string>a</string>`. */
 const NAMING = /^(?:name|key|field|header|param|parameter|property|path)$/i
 const VALUE = /^(?:value|val|content|text)$/i
 /** How far the value may be from the name. */
@@ -20,7 +20,7 @@ const MOST_AROUND = 16
 const MOST_BLANKS = 1_024
 const BLANKS = /^\s*/
 const EMPTY = /^/
-const TRIPLE = /^(?:'''|""")/
+const TRIPLE = /^(?:'''|"""|\\"\\"\\")/
 /** A quote, which is escaped in a text within another one. */
 const OPENING = /^\\*(["'])/
 const VALUE_END = /[\s&;,"'<>{}[\]()|]|$/g
@@ -51,7 +51,7 @@ export function looseSecrets(text: string, names: SecretNames): Range[] {
     const isNamed = at - namedAt <= MOST_APART && (isValue || (sign === '>' && text[at - 1] !== '/'))
     if (!isNamed && (name === '' || !(sign === '=' ? names.hasInQuery(name) : names.has(name)))) {
       if (isValue) value = { at: after, sign }
-      else if (sign !== '>' && NAMING.test(name) && names.has(named(text, after, sign))) {
+      else if (NAMING.test(name) && names.has(named(text, after, sign))) {
         namedAt = at
         if (value !== null && at - value.at <= MOST_APART && value.at >= coveredTo) {
           found.push(valueAfter(text, value.at, value.sign))
@@ -114,10 +114,11 @@ function valueAfter(text: string, from: number, separator: string): Range {
     BLOCK_END.lastIndex = start + block.length
     return [start + block.length, BLOCK_END.exec(text)!.index]
   }
-  const [triple = ''] = separator === '>' ? [] : (TRIPLE.exec(text.slice(start, start + 3)) ?? [])
+  const [triple = ''] = separator === '>' ? [] : (TRIPLE.exec(text.slice(start, start + 6)) ?? [])
   if (triple !== '') {
-    const close = text.indexOf(triple, start + 3)
-    return [start + 3, close === -1 ? text.length : close]
+    start += triple.length
+    const close = text.indexOf(triple, start)
+    return [start, close === -1 ? text.length : close]
   }
   const [opening = '', quote] = separator === '>' ? [] : (OPENING.exec(text.slice(start, start + MOST_AROUND)) ?? [])
   start += opening.length
