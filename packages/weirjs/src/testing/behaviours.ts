@@ -1,5 +1,7 @@
 // How a client misbehaves towards the server. A behaviour turns each action into a list of actions, and behaviours can be combined.
 
+import { shown } from '../base/kind-of.ts'
+
 /** One thing that a client does on its connection, in order with the others. */
 export type Action =
   | { readonly kind: 'send'; readonly bytes: Buffer }
@@ -51,9 +53,11 @@ export function oneByteAtATime(): Behaviour {
 /**
  * After `bytes` bytes of the connection, the client sends nothing for a while. Default: without end.
  *
- * @throws RangeError for a number of bytes that is negative or not whole
+ * @throws RangeError for a number of bytes that is negative or not whole, and for a time that is neither a number nor a function
  */
 export function stallAt(bytes: number, lasts: StallTime = Number.POSITIVE_INFINITY): Behaviour {
+  if (typeof lasts !== 'function' && !(typeof lasts === 'number' && lasts >= 0))
+    throw new RangeError(`a stall lasts milliseconds or until a promise resolves, not ${shown(lasts)}`)
   return at(bytes, { kind: 'stall', lasts })
 }
 

@@ -1,6 +1,7 @@
 // A clock that stands still until a test moves it.
 
 import type { Clock } from '../base/clock.ts'
+import { shown } from '../base/kind-of.ts'
 
 interface Repeating {
   readonly periodMs: number
@@ -24,7 +25,9 @@ export class TestClock implements Clock {
     return EPOCH_MS + this.#now
   }
 
+  /** @throws RangeError for a time that is not a number of 0 or more */
   every(periodMs: number, tick: () => void): () => void {
+    check('every', periodMs)
     const one = { periodMs, tick, due: this.#now + periodMs }
     this.#repeating.add(one)
     return () => this.#repeating.delete(one)
@@ -35,8 +38,13 @@ export class TestClock implements Clock {
     return this.#repeating.size
   }
 
-  /** Resolves after `ms` milliseconds of this clock. */
+  /**
+   * Resolves after `ms` milliseconds of this clock.
+   *
+   * @throws RangeError for a time that is not a number of 0 or more
+   */
   sleep(ms: number): Promise<void> {
+    check('sleep', ms)
     return new Promise((resolve) => {
       const stop = this.every(ms, () => {
         stop()
@@ -48,8 +56,11 @@ export class TestClock implements Clock {
   /**
    * Moves the clock by `ms` milliseconds. Every tick that is due happens at its time. Resolves after the promises that the ticks started
    * have run.
+   *
+   * @throws (rejects) RangeError for a time that is not a finite number of 0 or more
    */
   async advance(ms: number): Promise<void> {
+    check('advance', ms, Number.MAX_VALUE)
     const end = this.#now + ms
     for (;;) {
       // Another call may have moved the clock further in the meantime.
@@ -65,6 +76,12 @@ export class TestClock implements Clock {
     }
     await settled()
   }
+}
+
+/** Otherwise a test would hang, because no moment is later than NaN. */
+function check(call: string, ms: unknown, most = Number.POSITIVE_INFINITY): void {
+  if (typeof ms !== 'number' || !(ms >= 0 && ms <= most))
+    throw new RangeError(`${call}(): the time is ${shown(ms)}, not a number of milliseconds`)
 }
 
 /** Resolves when everything that was only waiting for promises has run. */

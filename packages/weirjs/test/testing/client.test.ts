@@ -454,6 +454,17 @@ test('behaviours with invalid byte counts are refused', () => {
   assert.throws(() => stallAt(1.5), RangeError)
 })
 
+test('times that are no milliseconds are refused, because a test would wait for ever', async () => {
+  for (const time of ['10ms', Number.NaN, -1, undefined, null] as unknown as number[]) {
+    const clock = new TestClock()
+    if (time !== undefined) assert.throws(() => stallAt(5, time), RangeError) // without a time, it has no end
+    assert.throws(() => clock.every(time, () => {}), RangeError)
+    assert.throws(() => clock.sleep(time), { name: 'RangeError', message: /^sleep\(\): the time is .+, not a number of milliseconds$/ })
+    await assert.rejects(clock.advance(time), RangeError)
+  }
+  await assert.rejects(new TestClock().advance(Number.POSITIVE_INFINITY), RangeError)
+})
+
 test('disposing of a client makes it leave', async () => {
   const server = newServer()
   const { begun, ended } = mapWaiting(server)
