@@ -366,7 +366,10 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     if (typeof module.name !== 'string' || module.name === '')
       throw invalid('use()', `name of a module is ${shown(module.name)}, not a string`)
     if (this.#modules.has(module.name))
-      throw new WeirError('WEIR_SERVER_STATE', `module "${module.name}" is already installed: for a second one, give it another \`name\``)
+      throw new WeirError(
+        'WEIR_SERVER_STATE',
+        `module "${module.name}" is already installed: leave one out, or set its option \`name\`, if any`,
+      )
     this.#modules.add(module.name)
     try {
       checkInstalled(module, module.install(this as unknown as ModuleHost))

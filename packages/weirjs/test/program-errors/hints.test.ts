@@ -110,6 +110,9 @@ test('a port that is taken, and other refusals, state what to do', async () => {
     [() => staticFiles(wrong('./public')), /not a string: write \{ root: … \}|not a string: write \{ \w+: … \}/],
     [() => sessions(wrong(undefined)), /not undefined: write \{ store: … \}/],
     [() => staticFiles({ root: './nowhere' }), /is not a directory: create it/],
+    [() => staticFiles({ root: 5 as never }), /root is 5, not the path of a directory$/],
+    [() => staticFiles({ root: '.', headers: { Server: 5 } as never }), /headers: Server is 5, not a string$/],
+    [() => staticFiles({ root: '.', headers: 'no' as never }), /"?headers"? is the string "no", not/],
     [() => t.string.pattern(wrong('[a-z')), /write one, such as/],
     [
       () => new HttpServer({ tls: { key: 'key.pem', cert: 'cert.pem' } } as never),

@@ -381,7 +381,7 @@ const mistakes: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
   'a gate that is not a function': [() => quiet().gate({ gate: () => {} } as never), /gate\(\): a function is needed, not an object$/],
   'use that is not a list': [
     () => quiet().mapGet('/', { use: plain('a') as never }, () => ''),
-    /"use" of \/ is .*, not a list of policies: write use: \[\]$/,
+    /"use" of \/ is .*, not a list of policies: write use: \[policy\]$/,
   ],
   'a policy that is a string': [
     () => quiet().group('/g', { use: ['auth' as never] }),

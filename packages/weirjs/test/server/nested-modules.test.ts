@@ -38,7 +38,7 @@ test('one that installs itself, or one that is installed already, is refused', (
   const loop: Module = { name: 'loop', install: (host) => void host.use(loop) }
   assert.throws(() => new HttpServer().use(loop), {
     code: 'WEIR_SERVER_STATE',
-    message: /module "loop" is already installed: for a second one, give it another `name`$/,
+    message: /module "loop" is already installed: leave one out, or set its option `name`, if any$/,
   })
   assert.throws(() => new HttpServer().use(health).use(admin), { code: 'WEIR_SERVER_STATE', message: /"health"/ })
 })

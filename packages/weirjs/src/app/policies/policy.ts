@@ -207,7 +207,7 @@ export function checkPolicies(where: string, usables: unknown): CheckedPolicy[] 
   const refuse = (why: string): never => {
     throw new WeirError('WEIR_ROUTE_DECLARATION', `option "use" of ${where} ${why}`)
   }
-  if (!Array.isArray(usables)) return refuse(`is ${shown(usables)}, not a list of policies: write use: []`)
+  if (!Array.isArray(usables)) return refuse(`is ${shown(usables)}, not a list of policies: write use: [policy]`)
   const checked: CheckedPolicy[] = []
   for (const usable of usables) {
     const policy = checkPolicy(`use of ${where}`, usable)

@@ -145,15 +145,16 @@ function makePlan(policies: readonly UsedPolicy[]): Plan {
   const schemes = (auth?.schemes ?? []).filter(({ name }) =>
     requirements.every(({ required = [] }) => required.length === 0 || required.includes(name)),
   )
-  const mistake = auths.some(({ settings }, i) => auths.findIndex((other) => other.settings === settings) !== i)
-    ? 'the same auth is used at two levels'
-    : new Set(auths.map(({ depth }) => depth)).size < auths.length
+  const mistake =
+    new Set(auths.map(({ depth }) => depth)).size < auths.length
       ? 'two auths are used at one level'
-      : [...opened].some((depth) => closed.has(depth))
-        ? 'auth.open is used at the same level as auth or a requirement'
-        : requirements.length === 0
-          ? null
-          : whyUnmet(requirements, auth, schemes)
+      : auths.some(({ settings }, i) => auths.findIndex((other) => other.settings === settings) !== i)
+        ? 'the same auth is used at two levels'
+        : [...opened].some((depth) => closed.has(depth))
+          ? 'auth.open is used at the same level as auth or a requirement'
+          : requirements.length === 0
+            ? null
+            : whyUnmet(requirements, auth, schemes)
   return {
     auth,
     first: auths[0]?.settings ?? null,

@@ -1,5 +1,6 @@
 // Fields that the program sets on its files in addition to the module's own.
 
+import { shown } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import { HttpResponse } from '../../http/response/response.ts'
 
@@ -17,10 +18,10 @@ export function headersOf(option: StaticHeaders): (path: string) => Readonly<Rec
 }
 
 function checked(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  if (typeof headers !== 'object' || headers === null) throw invalid('static', `headers is ${typeof headers}, not an object of fields`)
+  if (typeof headers !== 'object' || headers === null) throw invalid('static', `headers is ${shown(headers)}, not an object of fields`)
   for (const [name, value] of Object.entries(headers)) {
     if (OWN.test(name)) throw invalid('static', `headers: ${name} is set by the module itself: leave it out`)
-    if (typeof value !== 'string') throw invalid('static', `headers: ${name} is ${typeof value}, not a string`)
+    if (typeof value !== 'string') throw invalid('static', `headers: ${name} is ${shown(value)}, not a string`)
     try {
       new HttpResponse().header(name, value)
     } catch (error) {

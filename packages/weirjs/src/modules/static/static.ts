@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path'
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Middleware, Next } from '../../app/policies/middleware.ts'
 import type { Duration } from '../../base/duration.ts'
+import { shown } from '../../base/kind-of.ts'
 import { duration, flag, listOf, matching, readBy, size, text, texts } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
@@ -354,7 +355,7 @@ function isFile(path: string): boolean {
 
 /** @throws WEIR_OPTION_INVALID */
 function directoryAt(root: string): string {
-  if (typeof root !== 'string') throw invalid('static', `root is ${typeof root}, not the path of a directory`)
+  if (typeof root !== 'string') throw invalid('static', `root is ${shown(root)}, not the path of a directory`)
   const path = resolve(root)
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw invalid(

@@ -334,6 +334,14 @@ describe('a requirement that nobody can meet', () => {
       /two auths are used at one level/,
     ],
     [
+      'by one auth twice at one level',
+      (server) => {
+        const one = auth({ schemes: [testScheme()] })
+        server.use(one).use(one)
+      },
+      /two auths are used at one level/,
+    ],
+    [
       'by one auth at two levels',
       (server) => {
         const one = auth({ schemes: [testScheme()] })
