@@ -64,7 +64,11 @@ export default {
     editLink: { pattern: `${REPOSITORY}/edit/main/:path`, text: 'Edit this page' },
     search: {
       provider: 'local',
-      options: { _render: searched, miniSearch: { searchOptions: { boost: { title: 4, text: 2, titles: 1 } } } },
+      // Whoever types `upload` means the page "Uploads" as much as the code WEIR_UPLOAD_FINAL, which has the very word.
+      options: {
+        _render: searched,
+        miniSearch: { searchOptions: { boost: { title: 4, text: 2, titles: 1 }, weights: { prefix: 1, fuzzy: 0.2 } } },
+      },
     },
   },
   transformPageData(page) {

@@ -117,6 +117,22 @@ test('the search finds a page of the guide and opens it', { skip }, async (t) =>
   assert.deepEqual(complaints, [])
 })
 
+test('the search finds a page of the guide before the error codes that have the very word', { skip }, async (t) => {
+  const { page } = await visit(t)
+  await page.goto(`${origin}/`)
+  await page.locator('.DocSearch-Button').click()
+  for (const [word, name] of [
+    ['upload', 'uploads'],
+    ['session', 'sessions'],
+  ] as const) {
+    await page.locator('.search-input').fill(word)
+    await page.locator(`.result[href^="/guide/${name}"]`).first().waitFor()
+    const found = await page.evaluate<string[]>("[...document.querySelectorAll('.result')].map((link) => link.getAttribute('href'))")
+    const [first, code] = [`/guide/${name}`, '/errors#weir_'].map((start) => found.findIndex((href) => href.startsWith(start)))
+    assert.ok(code === -1 || first! < code!, `${word}: ${found.join(' ')}`)
+  }
+})
+
 test('a program and what it prints are tabs, which keys change', { skip }, async (t) => {
   const { page, complaints } = await visit(t)
   await page.goto(`${origin}/guide/cookies`)
