@@ -39,7 +39,7 @@ export async function runReadmeProgram(
   const closed = once(child, 'close')
   const started = new Promise<string>((resolve, reject) => {
     child.stdout.on('data', () => {
-      const [, origin] = /^Try (http:\/\/127\.0\.0\.1:\d+)\/\S+\n$/.exec(printed) ?? []
+      const [, origin] = /^(?:Try|Listening on) (http:\/\/127\.0\.0\.1:\d+)(?:\/\S+)?\n$/.exec(printed) ?? []
       if (origin !== undefined) resolve(origin)
     })
     closed.then(() => reject(new Error(`it ended: ${printed}`)), reject)
