@@ -37,10 +37,10 @@ export class PieceQueue {
     const way = this.#keeper.wayOf(piece, this.#hasGiven || queuedIn.call(stream) > 0, borrowed)
     if (way === GATHERED) {
       this.#gather(buffer, start, end)
-      return stream.readableLength < stream.readableHighWaterMark
+      return queuedIn.call(stream) + this.#small!.size < stream.readableHighWaterMark
     }
     this.#flush()
-    this.#hasGiven = piece.length < TINY_BYTES
+    this.#hasGiven = piece.length < TINY_BYTES && stream.readableFlowing === true // otherwise it waits
     if (this.#hasGiven)
       process.nextTick(() => {
         this.#hasGiven = false
@@ -91,7 +91,6 @@ export class PieceQueue {
   /** Whether the reader needs more than what waits in the stream itself. A flowing stream is read piece by piece. */
   #isWanted(size: number | undefined): boolean {
     const queued = queuedIn.call(this.#stream)
-    if (queued === 0) return true
-    return size === undefined ? this.#stream.readableFlowing !== true : !(size <= queued)
+    return queued === 0 || (size === undefined ? !this.#stream.readableFlowing : !(size <= queued))
   }
 }
