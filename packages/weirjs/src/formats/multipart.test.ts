@@ -191,6 +191,11 @@ test('a limit of N bytes before the first part allows N and refuses N + 1, howev
       const way = { boundary: 'bc', cuts: Array.from({ length: Math.floor(100 / every) }, (_, i) => (i + 1) * every) }
       assert.equal(read(form(100), { ...way, limits: { maxPartHeaderSize: 100 } }).outcome, 'whole')
       assert.equal(read(form(101), { ...way, limits: { maxPartHeaderSize: 100 } }).outcome, 'maxPartHeaderSize')
+      // Nothing behind the limit counts, such as a delimiter in the middle of a line.
+      for (const length of [50, 150]) {
+        const outcome = read(`${start.padEnd(length, 'x')}--bc`, { ...way, limits: { maxPartHeaderSize: 100 } }).outcome
+        assert.equal(outcome, length < 100 ? 'WEIR_MULTIPART_DELIMITER' : 'maxPartHeaderSize')
+      }
     }
   }
 })

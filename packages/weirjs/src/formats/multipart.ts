@@ -85,7 +85,7 @@ export class MultipartParser {
   #lines: string[] = []
   /** Index in the chunk at which the current head begins; -1 if it began in an earlier chunk. */
   #headStart = -1
-  /** Bytes of the lines in `#lines`, line ends included, or of the preamble, each of which is looked at more slowly than those of a part. */
+  /** Bytes of the lines in `#lines`, line ends included. Before the first part: of the preamble, which is read byte by byte. */
   #headSize = 0
 
   /**
@@ -141,13 +141,14 @@ export class MultipartParser {
 
   /** Discards everything before the first delimiter. Returns where it stopped. */
   #readPreamble(chunk: Uint8Array, at: number, end: number): number {
-    const found = this.#preamble!.end(chunk, at, end)
-    const stop = found === -1 ? end : found
-    this.#headSize += stop - at
     const boundaryLength = this.#search.needle.length - LINE_END_LENGTH // it may have arrived in part
-    if (this.#headSize > this.#limits.maxPartHeaderSize + boundaryLength)
-      throw new PayloadTooLargeError('maxPartHeaderSize', this.#limits.maxPartHeaderSize)
-    if (found === -1) return end
+    const room = this.#limits.maxPartHeaderSize + boundaryLength - this.#headSize
+    const found = this.#preamble!.end(chunk, at, Math.min(end, at + room)) // not what is behind the limit, wherever the chunk ends
+    if (found === -1) {
+      if (end - at > room) throw new PayloadTooLargeError('maxPartHeaderSize', this.#limits.maxPartHeaderSize)
+      this.#headSize += end - at
+      return end
+    }
     this.#headSize = 0
     this.#preamble = null
     this.#state = AFTER_BOUNDARY
