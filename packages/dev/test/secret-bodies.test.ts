@@ -40,6 +40,9 @@ const IN_BASE64 = `--B\r\nContent-Disposition: form-data; name="all"\r\nContent-
 const LONG = 'b'.repeat(90)
 /** As a GET of Connect has its message. */
 const CODED = Buffer.from(JSON_BODY).toString('base64url')
+/** With all digits of base64, and longer than a line of mail. */
+const LONG_CODED = Buffer.from(`{"user":">>>???${'n'.repeat(60)}","password":"CANARY-1"}`).toString('base64')
+const IN_LINES = LONG_CODED.replace(/.{76}/g, '$&\r\n')
 
 const BODIES: Readonly<Record<string, readonly [type: string, body: string | Buffer, fields?: string]>> = {
   'JSON in UTF-16': ['application/json', utf16(JSON_BODY)],
@@ -57,6 +60,11 @@ const BODIES: Readonly<Record<string, readonly [type: string, body: string | Buf
   'JSON in base64': ['application/json', JSON.stringify({ data: Buffer.from(JSON_BODY).toString('base64url') })],
   'a form in base64': ['text/plain', Buffer.from(FORM_BODY).toString('base64')],
   'a part in base64': ['multipart/form-data; boundary=B', IN_BASE64],
+  'base64 in lines': ['text/plain', IN_LINES],
+  'a part in lines of base64': ['multipart/form-data; boundary=B', IN_BASE64.replace(CODED, IN_LINES)],
+  'base64 behind another line': ['text/plain', `another-line-of-words\n${CODED}`],
+  'base64 in an encoded form': ['application/x-www-form-urlencoded', `message=${encodeURIComponent(LONG_CODED)}`],
+  'base64 with escapes of JSON': ['application/json', `{"data":"${LONG_CODED.replaceAll('/', '\\/')}"}`],
   'a form in a part': ['multipart/form-data; boundary=B', NESTED],
   'a form of another type, behind another line with hyphens': ['text/plain', `x\r\n--y z\r\n\r\n--B\r\n${PART}\r\n--B--`],
   'a part without a delimiter': ['multipart/form-data; boundary=B', PART],
@@ -92,7 +100,7 @@ test('no value of a secret is kept, whatever hides its name', async (t) => {
     return 'read'
   })
   let name = ''
-  server.mapGet('/answer', (_, { response }) => {
+  server.mapGet('/answer/:message', (_, { response }) => {
     const [type, body, field = ''] = BODIES[name]!
     if (field !== '') response.header(field.split(':', 1)[0]!, 'gzip')
     response.contentType(type)
@@ -117,7 +125,7 @@ test('no value of a secret is kept, whatever hides its name', async (t) => {
     const client = await RawClient.connect(server.port)
     await client
       .send(
-        `GET /answer?message=${CODED}&base64=1&encoding=json HTTP/1.1\r\nHost: localhost\r\nReferer: /?message=${CODED}\r\nX-Message: ${CODED}\r\nConnection: close\r\n\r\n`,
+        `GET /answer/${CODED}?message=${CODED}&base64=1&encoding=json&more=${encodeURIComponent(LONG_CODED)} HTTP/1.1\r\nHost: localhost\r\nReferer: /?message=${CODED}\r\nX-Message: ${CODED}\r\nConnection: close\r\n\r\n`,
       )
       .rest()
     assert.equal(/.{0,40}CANARY/.exec(readable(await shown()))?.[0], undefined, `the inspector: ${each}`)

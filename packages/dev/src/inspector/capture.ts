@@ -4,6 +4,7 @@
 import { Buffer, isUtf8 } from 'node:buffer'
 import type { ExchangeObserver, ExchangeRecord, HttpResponse, HttpSession, Middleware, Next } from 'weirjs'
 import { dev, exchange, isInstance, ownText } from 'weirjs/kit'
+
 import { messageCoding } from '../recording/decoded-body.ts'
 import type { Entry, KeptBody, KeptError, Stages } from './entry.ts'
 import type { ExchangeList } from './exchange-list.ts'
@@ -101,10 +102,8 @@ export class Capture implements ExchangeObserver {
   }
 
   #keepRequest(session: HttpSession, draft: Draft): void {
-    const { contentLength, isDecoded } = exchange(session)
     // The secrets of compressed bytes cannot be found.
-    const field = (name: string): string | null => exchange(session).field(name)
-    if (contentLength === 0 || (isDecoded ? messageCoding(field) : codingIn(field)) !== null) return
+    if (exchange(session).contentLength === 0 || codingOf(session, exchange(session).isDecoded) !== null) return
     const kept = new KeptBytes(this.#mostBody)
     if (dev.watchBody(session, (bytes) => kept.add(bytes))) draft.request = kept
   }
@@ -320,13 +319,15 @@ export class Capture implements ExchangeObserver {
   }
 }
 
-/** The content coding of the request body, or the compression of the messages in it; null if there is none. */
-function codingOf(session: HttpSession): string | null {
-  return codingIn((name) => exchange(session).field(name))
-}
-
+/** The content coding of a body, or the compression of the messages in it; null if there is none. */
 function codingIn(field: (name: string) => string | null): string | null {
   return field('content-encoding') ?? messageCoding(field)
+}
+
+/** The same of a request. @param isDecoded whether its content coding has been removed */
+function codingOf(session: HttpSession, isDecoded = false): string | null {
+  const field = (name: string): string | null => exchange(session).field(name)
+  return isDecoded ? messageCoding(field) : codingIn(field)
 }
 
 function typeOf(response: HttpResponse): string | null {

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+
 import { fieldSecrets } from '../../src/formats/masking/contents.ts'
 import { masked, urlSecrets } from '../../src/formats/masking/ranges.ts'
 import { refusedHeadSecrets } from '../../src/formats/masking/refused-head.ts'
@@ -109,6 +110,11 @@ const PUMPED = [
   ',"""',
   ',token\n"',
   'cGFzc3dvcmQ9',
+  'cGFzc3dvcmQ9\n',
+  'cGFzc3dvcmQ9\n--',
+  'cGFz/',
+  '%2b',
+  '\\/',
   'eyJwYXNzd29yZCI6IiI=',
 ]
 

@@ -20,11 +20,25 @@ export function bodySecrets(text: string, contentType: string | null, names: Sec
   return found
 }
 
+/** Base64 as it stands in URLs and JSON, too, and in lines, as in mail. */
+const BASE64 = /(?:[\w+/-]|%2[bf]|\\\/){16,}(?:\r?\n(?!--)[\w+/-]+)*={0,2}/gi
+
 /** What is JSON or a form with secrets in base64: a message of gRPC-Web in a text, a part of a form, or the message of a GET of Connect. */
 export function base64Secrets(text: string, names: SecretNames): Range[] {
-  return [...text.matchAll(BASE64)].flatMap(({ index, 0: coded }): Range[] =>
-    holdsSecrets(Buffer.from(coded, 'base64').toString('latin1'), names) ? [[index, index + coded.length]] : [],
-  )
+  const found: Range[] = []
+  const addIf = (coded: string, at: number): boolean => {
+    const isSecret = holdsSecrets(fromBase64(coded), names)
+    if (isSecret) found.push([at, at + coded.length])
+    return isSecret
+  }
+  // Lines and segments of a path may be texts of their own.
+  for (const { index, 0: coded } of text.matchAll(BASE64))
+    if (!addIf(coded, index)) for (const { index: at, 0: part } of coded.matchAll(/[^\s/]{16,}/g)) addIf(part, index + at)
+  return found
+}
+
+function fromBase64(coded: string): string {
+  return Buffer.from(coded.replace(/%2b/gi, '+').replace(/%2f/gi, '/'), 'base64').toString('latin1')
 }
 
 function plainSecrets(text: string, contentType: string | null, names: SecretNames): Range[] {
@@ -48,8 +62,6 @@ function wideSecrets(text: string, contentType: string | null, names: SecretName
     .filter(([start, end]) => start < end)
     .map(([start, end]): Range => [places[start]!, places[end - 1]! + 1])
 }
-
-const BASE64 = /[\w+/-]{16,}={0,2}/g
 
 function holdsSecrets(decoded: string, names: SecretNames): boolean {
   return jsonSecrets(decoded, names).length > 0 || (FORM.test(decoded) && pairSecrets(decoded, names).length > 0)
