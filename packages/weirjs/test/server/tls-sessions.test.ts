@@ -17,6 +17,7 @@ const TRUST: Readonly<Record<string, ServerTlsOptions>> = {
   'asks for no certificate': {},
   'accepts any certificate, or none': { ca, requestCert: true, rejectUnauthorized: false },
   'requires a certificate': { ca, requestCert: true },
+  'requires a certificate, or a part of its chain': { ca, requestCert: true, allowPartialTrustChain: true },
   'requires one of another authority': { ca: stranger.cert, requestCert: true },
 }
 const names = Object.keys(TRUST)
@@ -64,10 +65,12 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
           const { requestCert: _, rejectUnauthorized: __, ...more } = trust
           server.reloadTls({ ...own, ...more, ticketKeys: Buffer.alloc(48, 'keys') }, i)
         }
+      let sessions = 0
       for (const who of [{}, { key: client.key, cert: client.cert }, { key: stranger.key, cert: stranger.cert }])
         for (const from of names.keys()) {
           const first = await visit(server, from, { ...versions, ...who })
           if (first.session === undefined || first.body === '') continue
+          sessions++
           for (const to of names.keys()) {
             const where = `${names[from]!}, then ${names[to]!}`
             const again = await visit(server, to, { ...versions, session: first.session })
@@ -76,6 +79,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
             assert.equal(again.body, from === to ? first.body : fresh.body, where)
           }
         }
+      assert.equal(sessions, 9, 'one for each client of each endpoint')
     })
   }
 

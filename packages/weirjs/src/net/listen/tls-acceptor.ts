@@ -321,9 +321,9 @@ function contextOptions(tls: ServerTlsOptions): SecureContextOptions {
  * it pass at an endpoint that requires one, if both have the same ticket keys: Node gives all of them the same context.
  */
 function sessionContextOf(tls: ServerTlsOptions): { readonly sessionIdContext?: string } {
-  const { requestCert, rejectUnauthorized = true, ca, crl, pfx, sessionIdContext } = tls
+  const { requestCert, rejectUnauthorized = true, allowPartialTrustChain, ca, crl, pfx, sessionIdContext } = tls
   if (requestCert !== true) return {}
-  const trusted = JSON.stringify([sessionIdContext, rejectUnauthorized, ca, crl, pfx])
+  const trusted = JSON.stringify([sessionIdContext, rejectUnauthorized, allowPartialTrustChain, ca, crl, pfx])
   return { sessionIdContext: createHash('sha256').update(trusted).digest('base64url').slice(0, 32) }
 }
 
