@@ -68,7 +68,7 @@ export class TestClock implements Clock {
       this.#now = next
       for (const one of this.#repeating) {
         if (one.due > next) continue
-        one.due += one.periodMs
+        one.due += Math.max(1, one.periodMs) // as Node does; with 0, the moment would never pass
         one.tick()
         await settled()
       }

@@ -465,6 +465,16 @@ test('times that are no milliseconds are refused, because a test would wait for 
   await assert.rejects(new TestClock().advance(Number.POSITIVE_INFINITY), RangeError)
 })
 
+test('a timer without a period ticks once in a millisecond, as in Node', async () => {
+  const clock = new TestClock()
+  let ticks = 0
+  const stop = clock.every(0, () => {
+    if (++ticks === 10) stop()
+  })
+  await clock.advance(5)
+  assert.equal(ticks, 6)
+})
+
 test('disposing of a client makes it leave', async () => {
   const server = newServer()
   const { begun, ended } = mapWaiting(server)
