@@ -9,7 +9,7 @@ const { name, homepage } = JSON.parse(readFileSync('package.json', 'utf8'))
 const FOR_DEVELOPMENT = [
   ...['getting-started', 'first-programs', 'request-flow', 'tasks', 'why', 'modules', 'models', 'body-map', 'react', 'sign-in', 'web-apis'],
   ...['from-aspnet', 'from-express', 'from-fastify', 'from-hono', 'from-nest', 'node', 'fetch-guests', 'inside-node', 'embedding'],
-  ...['deploy', 'tls', 'platforms', 'proxies', 'serverless', 'relay', 'testing', 'traps'],
+  ...['deploy', 'tls', 'platforms', 'proxies', 'hosts', 'serverless', 'relay', 'testing', 'traps'],
   ...['lifecycle', 'health', 'logging', 'metrics', 'observing', 'dashboard'],
 ]
 /** The pages of the guide that other packages carry. All others are in weirjs, and those of `IN_BOTH` as well. */
