@@ -87,7 +87,8 @@ const DELETE_TIMEOUT_MS = 10_000
  *
  * When the save fails (the client disconnects, a limit, the signal, S3), the parts are deleted before the promise rejects, and there is no
  * object. Only if S3 does not accept that within ten seconds, or the process ends, parts remain: have a lifecycle rule of the bucket abort
- * incomplete multipart uploads. While a complete file is sent, only the signal and the timeouts of your client end the save.
+ * incomplete multipart uploads. While S3 is silent about a complete file, only the signal and the timeouts of your
+ * client end the save, and S3 may store the object nevertheless.
  *
  * @param client of your program
  * @param info what the client sent about the file; only the extension of its `fileName` is used
