@@ -38,6 +38,8 @@ const MOST_MEMORY = 8
 /** A call of zlib counts as this many small uncompressed messages, plus one for each KiB. */
 const WORK_OF_CALL = 16
 const BYTES_OF_WORK = 1024
+/** Compressing takes as long as decompressing this many times the bytes, except with less effort. */
+const COMPRESSION = 4
 
 let loaded: typeof Zlib | null = null
 /** Loaded with the first compressed message, because loading it takes some milliseconds. */
@@ -134,9 +136,12 @@ export function deflateAlone(message: Uint8Array, bits: number): Buffer {
 function deflateOnce(message: Uint8Array, window: Buffer | undefined, mostBits: number): Buffer {
   // A smaller window needs less memory, which zlib clears each time; the receiver does not notice.
   const bits = Math.max(LEAST_BITS, Math.min(mostBits, bitsFor(message.length + (window?.length ?? 0))))
+  const isLarge = message.length > LARGE_BYTES
+  // A client may ask for a thousand replies in a few KiB.
+  workTurns.spend(WORK_OF_CALL + (message.length / BYTES_OF_WORK) * (isLarge ? 1 : COMPRESSION))
   const deflated = zlib().deflateRawSync(message, {
     ...dictionary(window),
-    level: message.length > LARGE_BYTES ? LARGE_LEVEL : LEVEL,
+    level: isLarge ? LARGE_LEVEL : LEVEL,
     windowBits: bits,
     memLevel: Math.max(LEAST_MEMORY, Math.min(MOST_MEMORY, bits - 7)),
     chunkSize: chunkFor(message.length),

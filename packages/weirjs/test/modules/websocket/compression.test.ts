@@ -1,6 +1,7 @@
 // permessage-deflate: its negotiation, what is compressed, and how much of it is in memory.
 
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib'
@@ -119,6 +120,32 @@ inBothReadModes('compressed messages of a WebSocket', (serve) => {
       await eventually(() => turns.all === 90, 'all messages')
       assert.ok(turns.most <= 6, `${turns.most} at once`)
     })
+
+  const replies = { small: 1_024, 'of 20 KiB': 20 * 1024, large: 200 * 1024 }
+  for (const [size, bytes] of Object.entries(replies))
+    for (const isAsync of [false, true])
+      for (const how of ['send', 'broadcast'] as const)
+        test(`${size} messages that are compressed let others come first: ${how}, handlers ${isAsync ? '' : 'not '}async`, async (t) => {
+          const turns = new Turns(t)
+          const reply = randomBytes(bytes / 2).toString('hex')
+          const message = (socket: WebSocketConnection): void => {
+            turns.count()
+            if (how === 'send') socket.send(reply)
+            else route.broadcast(null, reply)
+          }
+          const options = {
+            perMessageDeflate: true,
+            maxQueuedSize: 2 ** 30,
+            message: isAsync ? async (socket: WebSocketConnection) => message(socket) : message,
+          }
+          let route!: ReturnType<typeof mapEcho>
+          const serving = await serve(t, (server) => void (route = mapEcho(server, options)))
+          const extensions = 'Sec-WebSocket-Extensions: permessage-deflate\r\n'
+          const sockets = await Promise.all(Array.from({ length: 3 }, () => RawSocket.open(serving, '/', extensions)))
+          for (const { client } of sockets) client.send(Buffer.concat(Array.from({ length: 50 }, () => frame(TEXT, Buffer.from('x')))))
+          await eventually(() => turns.all === 150, 'all messages')
+          assert.ok(turns.most <= 60, `${turns.most} at once`)
+        })
 
   test('an unsupported extension is declined, and a malformed field is refused', async (t) => {
     const serving = await serve(t, (server) => {
