@@ -6,6 +6,8 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 /** The type, and one parameter of Content-Disposition (RFC 6266 §4.1): its value is a token or a quoted string. */
 const TYPE = /^[\t ]*[\w!#$%&'*+.^`|~-]+[\t ]*(?=;)/
 const PARAMETER = /[\t ]*;[\t ]*(?:([\w!#$%&'*+.^`|~-]+)=(?:([\w!#$%&'*+.^`|~-]+)|"((?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*)"))?/y
+/** Names have up to 255 bytes. The rest is read piece by piece, and the head of each of many connections may have 30,000. */
+const LONGEST_DISPOSITION = 8_192
 /** Visible ASCII without the comma. */
 const KEY = /^[!-+\--~]+$/
 
@@ -54,8 +56,9 @@ function fileNameOf(disposition: string): string | null {
   return (extended === null ? null : decoded(extended[1]!)) ?? parameters?.get('filename') ?? null
 }
 
-/** Names in lower case, and values; null if the field is not valid, or repeats a name. */
+/** Names in lower case, and values; null if the field is not valid, too long, or repeats a name. */
 function parametersOf(disposition: string): ReadonlyMap<string, string> | null {
+  if (disposition.length > LONGEST_DISPOSITION) return null
   const parameters = new Map<string, string>()
   const text = disposition.trimEnd()
   PARAMETER.lastIndex = TYPE.exec(text)?.[0].length ?? text.length

@@ -20,3 +20,14 @@ test('Upload-Concat is at most 16 KiB long', async (t) => {
   assert.deepEqual([refused.status, codeOf(refused)], [400, 'WEIR_UPLOAD_REQUEST'])
   assert.equal((await tus('POST', '/files', { 'Upload-Concat': concat(16 * 1024) })).status, 201)
 })
+
+test('Content-Disposition is read up to 8,192 characters, and ignored above', async (t) => {
+  const { send, received } = uploading(t)
+  for (const start of ['inline; filename="x"', 'inline; filename="x"; y=z'])
+    for (const length of [8_192, 8_193])
+      await send('POST', '/files', { 'Upload-Complete': '?1', 'Content-Disposition': start.padEnd(length, ';') }, 'hello')
+  assert.deepEqual(
+    received.map(({ fileName }) => fileName),
+    ['x', null, 'x', null],
+  )
+})

@@ -200,6 +200,21 @@ test('a limit of N bytes before the first part allows N and refuses N + 1, howev
   }
 })
 
+test('a limit of N blanks after a delimiter allows N and refuses N + 1, separately for each part, however they are cut', () => {
+  for (const blank of [' ', '\t']) {
+    const part = (blanks: number): string => `--b${blank.repeat(blanks)}\r\n${FIELD}\r\n1\r\n`
+    for (const every of [1, 7, 1000]) {
+      const way = { cuts: Array.from({ length: Math.floor(300 / every) }, (_, i) => (i + 1) * every), limits: { maxPartHeaderSize: 100 } }
+      assert.equal(read(`${part(100)}${part(100)}--b--`, way).outcome, 'whole')
+      assert.equal(read(`${part(100)}${part(101)}--b--`, way).outcome, 'maxPartHeaderSize')
+    }
+  }
+  // As soon as it is exceeded, and also after a preamble.
+  assert.equal(read(`--b${' '.repeat(100)}`, { limits: { maxPartHeaderSize: 100 } }).outcome, 'WEIR_MULTIPART_TRUNCATED')
+  for (const before of ['', 'x'.repeat(90).concat('\r\n')])
+    assert.equal(read(`${before}--b${' '.repeat(101)}`, { limits: { maxPartHeaderSize: 100 } }).outcome, 'maxPartHeaderSize')
+})
+
 test('heads are read as they were sent, form after form, although earlier ones are remembered', () => {
   const name = (i: number): string => `field ${i}`
   const received = Buffer.alloc(100) // used again for each form

@@ -85,7 +85,7 @@ export class MultipartParser {
   #lines: string[] = []
   /** Index in the chunk at which the current head begins; -1 if it began in an earlier chunk. */
   #headStart = -1
-  /** Bytes of the lines in `#lines`, line ends included. Before the first part: of the preamble, which is read byte by byte. */
+  /** Bytes of the lines in `#lines`, line ends included, of padding, or of the preamble: the last two are read byte by byte. */
   #headSize = 0
 
   /**
@@ -145,7 +145,7 @@ export class MultipartParser {
     const room = this.#limits.maxPartHeaderSize + boundaryLength - this.#headSize
     const found = this.#preamble!.end(chunk, at, Math.min(end, at + room)) // not what is behind the limit, wherever the chunk ends
     if (found === -1) {
-      if (end - at > room) throw new PayloadTooLargeError('maxPartHeaderSize', this.#limits.maxPartHeaderSize)
+      if (end - at > room) throw this.#headTooLarge()
       this.#headSize += end - at
       return end
     }
@@ -153,6 +153,10 @@ export class MultipartParser {
     this.#preamble = null
     this.#state = AFTER_BOUNDARY
     return found
+  }
+
+  #headTooLarge(): PayloadTooLargeError {
+    return new PayloadTooLargeError('maxPartHeaderSize', this.#limits.maxPartHeaderSize)
   }
 
   /** Reads data up to a delimiter, or as far as there certainly is none; at the start, the first delimiter. Returns where it stopped. */
@@ -207,14 +211,17 @@ export class MultipartParser {
       this.#endPart()
       if (this.#partCount === this.#limits.maxParts) throw new PayloadTooLargeError('maxParts', this.#limits.maxParts)
       this.#partCount++
+      this.#headSize = 0
       this.#state = LINE_START
     } else if (state === SECOND_DASH && byte === DASH) {
       this.#endPart()
       this.#state = EPILOGUE
     } else if (state === AFTER_BOUNDARY && byte === DASH) this.#state = SECOND_DASH
     else if (state <= PADDING && byte === CR) this.#state = DELIMITER_LF
-    else if (state <= PADDING && isBlank(byte)) this.#state = PADDING
-    else throw new WeirError('WEIR_MULTIPART_DELIMITER', `after part ${this.#partCount}`)
+    else if (state <= PADDING && isBlank(byte)) {
+      this.#state = PADDING
+      if (++this.#headSize > this.#limits.maxPartHeaderSize) throw this.#headTooLarge()
+    } else throw new WeirError('WEIR_MULTIPART_DELIMITER', `after part ${this.#partCount}`)
   }
 
   #endPart(): void {
