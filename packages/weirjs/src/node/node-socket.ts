@@ -7,7 +7,7 @@ import { EventEmitter } from 'node:events'
 import { getDefaultHighWaterMark } from 'node:stream'
 
 import type { Clock } from '../base/clock.ts'
-import type { ClientCertificate, ConnectionInfo } from '../http/connection-info.ts'
+import type { ClientCertificate, ConnectionInfo, SocketPeer } from '../http/connection-info.ts'
 import type { HttpSession } from '../http/session.ts'
 import { IdleTimer, listenForTimeout, NO_TIMEOUT } from './idle-timer.ts'
 
@@ -65,13 +65,12 @@ export class NodeSocket extends EventEmitter {
     return this.#owner.httpServer
   }
 
-  // Through the session, which counts who has read the address of the client: a response that may contain it is kept for no other client.
   get remoteAddress(): string | undefined {
-    return this.#owner.session.peer.address || undefined
+    return peerOf(this.#owner.session).address || undefined
   }
 
   get remotePort(): number | undefined {
-    return this.#owner.session.peer.port || undefined
+    return peerOf(this.#owner.session).port || undefined
   }
 
   get remoteFamily(): string | undefined {
@@ -244,6 +243,15 @@ export class NodeSocket extends EventEmitter {
     if (error !== null && this.listenerCount('error') > 0) this.emit('error', error)
     this.emit('close', error !== null)
   }
+}
+
+/**
+ * Through the session, which counts who has read the address of the client: a response that may contain it is kept for no other client. That of a
+ * proxy counts too, because Express asks for it before it reads X-Forwarded-For and X-Forwarded-Host.
+ */
+function peerOf(session: HttpSession): SocketPeer {
+  void session.clientAddress
+  return session.peer
 }
 
 function familyOf(address: string | undefined): string | undefined {

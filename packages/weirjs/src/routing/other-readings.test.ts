@@ -42,6 +42,10 @@ test('a path has other readings if some code may see slashes elsewhere', () => {
     ['/admin%2F%252F', ['/admin/%2F', '/admin//', '/admin/']],
     ['/a/b%2F%252F%2F..%2F..%2Fx', ['/a/b/%2F/../../x', '/a/x', '/a/b///../../x', '/a/b/x', '/x']],
     ['/ ', ['/']],
+    ['/%252e/admin', ['/./admin', '/admin']],
+    ['/x/.%252E/admin', ['/x/../admin', '/admin']],
+    ['/x%5C%252e%252e/admin', ['/x/%2e%2e/admin', '/x\\../admin', '/x/../admin', '/admin']],
+    ['/a%252Eb', ['/a.b']],
     ['/teams/a%2Fb//x', ['/teams/a%2Fb/x', '/teams/a/b//x', '/teams/a/b/x']],
     ['/teams/a\\b%2Fx', ['/teams/a\\b/x', '/teams/a/b%2Fx', '/teams/a/b/x']],
   ]
@@ -96,7 +100,7 @@ test('code may read any host that is stated', () => {
     'admin.example/x',
   ]
   for (const stated of rows) assert.ok(hostsOf(stated)?.includes('admin.example'), stated)
-  for (const stated of ['for=1.2.3.4;Host=admin.example', 'for=b, host="admin.example:80";proto=http'])
+  for (const stated of ['for=1.2.3.4;Host=admin.example', 'for=b, host="admin.example:80";proto=http', 'host="ad\\min\\.example"'])
     assert.ok(hostsOf(null, stated)?.includes('admin.example'), stated)
   assert.deepEqual(hostsOf('a', 'for="[::1]";by=b'), [])
   assert.equal(hostsOf('b,'.repeat(9)), null)

@@ -24,7 +24,7 @@ export function otherReadings(rawPath: string, depth = 0): readonly string[] {
   if (COMMON.test(rawPath) && !UNPLAIN.test(rawPath)) return []
   const path = decodeURIComponent(rawPath.replace(/%2F/gi, SLASH))
   const cut = path.replace(/[?#].*/s, '')
-  const solid = cut.replace(/[\t\n\r]/g, '')
+  const solid = cut.replace(/[\t\n\r]/g, '').replace(/%2e/gi, '.')
   const texts = new Set([path, cut, solid, trimmed(solid)])
   const readings = new Set([...texts].flatMap((text) => [written(text), ...readingsOf(text, depth)]))
   readings.delete(written(path))
@@ -53,10 +53,11 @@ function written(path: string): string {
  * anyone, take any entry, and end it at its first colon. Null: too many or too long to be looked at. @param host as `hostName` returns it
  */
 export function otherHosts(host: string, forwardedHost: string | null, forwarded: string | null): readonly string[] | null {
-  const stated = [host, ...(forwardedHost?.split(',', MOST_HOSTS + 1) ?? [])].map((one) => one.trim())
-  for (const [, one] of (forwarded ?? '').matchAll(/host\s*=[\s"]*([^",;]*)/gi)) if (stated.push(one!) > 1 + MOST_HOSTS) return null
-  if (stated.length > 1 + MOST_HOSTS || stated.some((one) => one.length > MAX_AUTHORITY_CHARACTERS)) return null
-  const others = new Set(stated.flatMap((one) => [hostName(one), hostName(one.split(':', 1)[0]!), parsed(one)]))
+  const hosts = [host, ...(forwardedHost?.split(',', MOST_HOSTS + 1) ?? [])].map((one) => one.trim())
+  for (const [, one] of (forwarded ?? '').replaceAll('\\', '').matchAll(/host\s*=[\s"]*([^",;]*)/gi))
+    if (hosts.push(one!) > 1 + MOST_HOSTS) return null
+  if (hosts.length > 1 + MOST_HOSTS || hosts.some((one) => one.length > MAX_AUTHORITY_CHARACTERS)) return null
+  const others = new Set(hosts.flatMap((one) => [hostName(one), hostName(one.split(':', 1)[0]!), parsed(one)]))
   others.delete(host)
   return [...others]
 }
@@ -87,7 +88,7 @@ function endOfSegments(path: string, segments: number): number {
 function plain(path: string): string[] {
   if (!UNPLAIN.test(path)) return [path]
   const segments = path.split('/')
-  const readings = [segments, segments.filter((segment) => segment !== '')].map(resolved)
+  const readings = [segments, segments.filter(Boolean)].map(resolved)
   if (!/\/\.{0,2}$/.test(path)) return readings
   const closed = readings.map((one) => (one === '/' ? one : `${one}/`))
   return path.endsWith('/') ? closed : [...closed, ...readings]
@@ -98,5 +99,5 @@ function resolved(segments: readonly string[]): string {
   for (const segment of segments)
     if (segment === '..') left.pop()
     else if (segment !== '.') left.push(segment)
-  return `/${left.filter((segment) => segment !== '').join('/')}`
+  return `/${left.filter(Boolean).join('/')}`
 }

@@ -43,6 +43,11 @@ for (const kind of ['mountNode', 'mountFetch'] as const) {
       '/admin%2F%23x',
       '/admin%5C%20',
       '/y%2F..%2Fadmin%2f%23x%23',
+      '/%252e/admin/x',
+      '/x/%252E%252e/admin/y',
+      '/x/.%252e%2fadmin/y',
+      '/x%5c%252e%252e/admin/y',
+      '/x/%252e%09%252e/admin/y',
     ])
       assert.equal((await server.inject(other)).status, 404, other)
     assert.equal((await server.inject({ method: 'POST', url: '//x/admin' })).status, 404)
@@ -133,8 +138,10 @@ for (const kind of ['mountNode', 'mountFetch'] as const) {
     assert.equal(await statusOf('admin.example', '10.0.0.2'), 404)
     for (const stated of ['admin.example, www.example', 'www.example, admin.example', 'admin.example:', 'x@admin.example'])
       assert.equal(await statusOf(stated, '10.0.0.1'), 404, stated)
-    const headers = { Host: 'backend.example', Forwarded: 'for=1.2.3.4;host=admin.example' }
-    assert.equal((await server.inject({ url: '/x', headers, peer: { address: '10.0.0.1' } })).status, 404)
+    for (const host of ['admin.example', '"admin.example"', '"admin\\.example"']) {
+      const headers = { Host: 'backend.example', Forwarded: `for=1.2.3.4;host=${host}` }
+      assert.equal((await server.inject({ url: '/x', headers, peer: { address: '10.0.0.1' } })).status, 404, host)
+    }
   })
 
   test(`${kind}: explain foresees this`, async () => {

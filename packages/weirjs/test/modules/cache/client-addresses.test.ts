@@ -85,6 +85,28 @@ test('nor does mounted code that states how long its response is fresh lead to t
   assert.ok(found >= SOCKETS.length, `${found}`)
 })
 
+test('nor does mounted code that asks which proxy has stated the client, and then reads its fields', async () => {
+  const server = new HttpServer({ logger: null, proxies: { trust: ['10.0.0.0/8'] } })
+  const group = server.group('/', { use: [cache({ maxAge: '1m' })] })
+  const fields = ['x-forwarded-for', 'x-forwarded-host', 'forwarded']
+  mountNode(group, '/', (req, res) => {
+    const [, place = '', member = ''] = req.url!.split('/')
+    const socket = Object(place.startsWith('req') ? req : res)[place.slice(4)] as Record<string, unknown>
+    const isTrusted = socket[member] !== undefined
+    res.setHeader('Cache-Control', 'public, max-age=60')
+    res.end(isTrusted ? fields.map((name) => req.headers[name]).join() : 'nothing')
+  })
+  const ask = async (path: string, client: string): Promise<string> => {
+    const headers = Object.fromEntries(fields.map((name) => [name, client]))
+    const response = await server.fetch(new Request(`http://localhost${path}`, { headers }), { peer: { address: '10.0.0.1', port: 7 } })
+    return response.text()
+  }
+  for (const place of SOCKETS)
+    for (const member of ['remoteAddress', 'remotePort', 'remoteFamily'])
+      for (const client of ['a.example', 'b.example'])
+        assert.equal(await ask(`/${place}/${member}`, client), fields.map(() => client).join(), `${place}.${member}`)
+})
+
 test('a key of the program states who shares responses', async () => {
   const { texts, status } = await responsesOf(({ clientAddress }) => clientAddress, {
     options: { key: (session) => session.clientAddress },
