@@ -23,7 +23,7 @@ function utf16(text: string, isBig = false): Buffer {
 }
 
 function utf32(text: string): Buffer {
-  return Buffer.from([...text].flatMap((char) => [char.codePointAt(0)!, 0, 0, 0]))
+  return Buffer.from([...text].flatMap((char) => [char.charCodeAt(0) & 255, char.charCodeAt(0) >> 8, 0, 0]))
 }
 
 /** A message of gRPC or Connect in its envelope. */
@@ -49,6 +49,8 @@ const BODIES: Readonly<Record<string, readonly [type: string, body: string | Buf
   'JSON in UTF-16 with a mark': ['application/json; charset=utf-16', utf16(`\ufeff${JSON_BODY}`)],
   'JSON in UTF-16 that begins with the high bytes': ['application/json', utf16(`\ufeff${JSON_BODY}`, true)],
   'JSON in UTF-32': ['application/json', utf32(JSON_BODY)],
+  'JSON in UTF-16 with letters that contain the byte of a quote': ['application/json', utf16('{"password":"\u0422\u2022CANARY-1"}')],
+  'JSON in UTF-32 with such a letter': ['application/json', utf32('{"password":"\u0422CANARY-1"}')],
   'a form in UTF-16': ['application/x-www-form-urlencoded', utf16(FORM_BODY)],
   'a form in parts in UTF-16': ['multipart/form-data; boundary=B', utf16(`--B\r\n${PART}\r\n--B--`)],
   'a compressed message of Connect': ['application/connect+json', GZIPPED, 'Connect-Content-Encoding: gzip'],

@@ -54,13 +54,24 @@ function plainSecrets(text: string, contentType: string | null, names: SecretNam
   return found
 }
 
-/** In UTF-16 and UTF-32, there are NULs between the letters of a name. */
+/**
+ * In UTF-16 and UTF-32, there are NULs between the letters of a name. Read byte by byte, as a part of a body may be, and in pairs, because other
+ * letters may contain the byte of a quote.
+ */
 function wideSecrets(text: string, contentType: string | null, names: SecretNames): Range[] {
-  const places: number[] = []
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) !== 0) places.push(i)
-  return plainSecrets(text.replaceAll('\0', ''), contentType, names)
-    .filter(([start, end]) => start < end)
-    .map(([start, end]): Range => [places[start]!, places[end - 1]! + 1])
+  return [1, 2].flatMap((width) => {
+    const places: number[] = []
+    const chars: string[] = []
+    for (let i = 0; i < text.length; i += width) {
+      const [first, second = '\0'] = [text[i]!, width === 1 ? '\0' : text[i + 1]]
+      if (first === '\0' && second === '\0') continue
+      places.push(i)
+      chars.push(second === '\0' ? first : first === '\0' ? second : '\xff')
+    }
+    return plainSecrets(chars.join(''), contentType, names)
+      .filter(([start, end]) => start < end)
+      .map(([start, end]): Range => [places[start]!, Math.min(places[end - 1]! + width, text.length)])
+  })
 }
 
 function holdsSecrets(decoded: string, names: SecretNames): boolean {
