@@ -197,6 +197,24 @@ for (const [what, length, each, most] of [
     for (const [i, count] of counts.entries()) assert.ok(count - (counts[i - 1] ?? 0) <= most, counts.join())
   })
 
+for (const isAsync of [false, true])
+  test(`messages whose handlers take a millisecond take turns, also of several WebSockets, handlers ${isAsync ? '' : 'not '}async`, async () => {
+    let handled = 0
+    const message = (): void => {
+      handled++
+      for (const end = performance.now() + 1; performance.now() < end; );
+    }
+    const many = Array.from({ length: 4 }, () => connected({ message: isAsync ? async () => message() : message }))
+    await turn()
+    for (const { feed } of many) feed(...Array.from({ length: 50 }, () => frame(TEXT, 'x')))
+    const counts = [handled]
+    while (handled < 200) {
+      await turn()
+      counts.push(handled)
+    }
+    for (const [i, count] of counts.entries()) assert.ok(count - (counts[i - 1] ?? 0) <= 100, counts.join())
+  })
+
 test('messages that are sent on to many take turns of the event loop, too, and none is lost', async () => {
   const members = new Set(Array.from({ length: 100 }, () => ({ sendShared: () => true })))
   const host = { connections: members } as unknown as ConnectionHost<null>
@@ -316,8 +334,8 @@ test('a connection is closed only with codes that may be sent', () => {
 })
 
 for (const isBlockedThen of [false, true])
-  test(`what is gathered goes out whole if the link keeps the memory of a part of it, ${isBlockedThen ? 'and is full then' : 'and takes more'}`, () => {
-    const { connection, link, written, feed } = connected({ message: (socket, data) => void socket.send(data) })
+  test(`what is gathered goes out whole if the link keeps the memory of a part of it, ${isBlockedThen ? 'and is full then' : 'and takes more'}`, async () => {
+    const { connection, link, wire, written, feed } = connected({ message: (socket, data) => void socket.send(data) })
     // 900 responses to one read are more than the memory in which they are gathered.
     link.writeShared = (bytes) => {
       written.push(Buffer.from(bytes).toString('latin1'))
@@ -326,6 +344,7 @@ for (const isBlockedThen of [false, true])
     }
     const answers = Array.from({ length: 900 }, (_, i) => String(i).padStart(100, '.'))
     feed(...answers.map((text, i) => frame(i % 2 === 0 ? PING : TEXT, text)))
+    while (wire.waitingBytes > 0) await turn() // a busy machine needs several
     link.isBlocked = false
     connection.onRoom()
     const heads = (i: number): string => String.fromCharCode(i % 2 === 0 ? 0x8a : TEXT, 100)

@@ -17,6 +17,7 @@ import { closePayload } from '../../wire/websocket/frame-writer.ts'
 
 import { checkClose, lengthOf, pingOf, type WebSocketData } from './data.ts'
 import { inflatedMessage, type PerMessageDeflate } from './deflate.ts'
+import { beginHandling, countMessage, spendTime } from './handling-time.ts'
 import type { Negotiated } from './handshake.ts'
 import type { RelayedRooms } from './relayed-rooms.ts'
 import type { Rooms } from './rooms.ts'
@@ -312,6 +313,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
   #read(): void {
     const wire = this.#wire
     this.#isReading = true
+    beginHandling()
     this.#sending.beginGathering()
     try {
       for (; !this.#isHandling; this.#eventsLeft--) {
@@ -321,10 +323,11 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
         }
         const event = wire.next()
         if (event < 0 && event !== FAULT) break
-        workTurns.spend(1 / 4) // a client may have hundreds of WebSockets
         this.#take(event)
+        countMessage()
       }
     } finally {
+      spendTime()
       // A logger may throw.
       this.#sending.endGathering()
       this.#isReading = false
@@ -358,12 +361,9 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
       case frames.PING:
         this.#sendControl(frames.PONG, wire.payload)
         return
-      case frames.PONG: {
-        const { payload } = wire
-        const { pong } = this.#host.handlers
-        if (pong !== undefined && !this.#isEnded) this.#call(pong, payload)
+      case frames.PONG:
+        if (this.#host.handlers.pong !== undefined && !this.#isEnded) this.#call(this.#host.handlers.pong, wire.payload)
         return
-      }
       case frames.CLOSE:
         this.#code = wire.code
         this.#reason = wire.text
