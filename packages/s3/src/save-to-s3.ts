@@ -1,6 +1,7 @@
 // Saves a file of a form as an object in S3 while it arrives: the whole file, or nothing.
 
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { extname } from 'node:path'
 import type { Readable } from 'node:stream'
 import * as S3 from '@aws-sdk/client-s3'
@@ -161,6 +162,7 @@ class Sender {
   readonly #end = new AbortController()
   readonly #cut: Promise<never>
   #reject!: (reason: Error) => void
+  #begun: Promise<unknown> | null = null
   /** The parts that may be in S3. */
   #unfinished: { readonly Bucket: string; readonly Key: string; readonly UploadId: string } | null = null
   /** Why reading was stopped. `Upload` may reject with the end of the file instead, which another part sees at the same time. */
@@ -196,23 +198,29 @@ class Sender {
 
   async #send(command: never): Promise<unknown> {
     const given: unknown = command
-    // Without the id of what it begins, nothing could be deleted, so it is not ended, and deletes what it has begun too late.
-    const isBegin = given instanceof this.#s3.CreateMultipartUploadCommand
-    const result = await (isBegin ? this.#client.send(command) : sendUntil(this.#client, command, this.#end.signal))
-    if (isBegin) {
-      const { Bucket, Key } = given.input
-      this.#unfinished = { Bucket: Bucket!, Key: Key!, UploadId: (result as S3.CreateMultipartUploadOutput).UploadId! }
-      if (this.#end.signal.aborted) await this.deleteParts()
-    } else if (given instanceof this.#s3.AbortMultipartUploadCommand) this.#unfinished = null
+    if (given instanceof this.#s3.CreateMultipartUploadCommand) return await (this.#begun = this.#begin(command, given.input))
+    const result = await sendUntil(this.#client, command, this.#end.signal)
+    if (given instanceof this.#s3.AbortMultipartUploadCommand) this.#unfinished = null
     return result
   }
 
-  /** Never rejects: if S3 does not accept this either, or is silent, nothing can be done. */
+  /** Without the id of what it begins, nothing could be deleted. So a cut does not end it. */
+  async #begin(command: never, { Bucket, Key }: S3.CreateMultipartUploadCommandInput): Promise<unknown> {
+    const result = (await this.#client.send(command)) as S3.CreateMultipartUploadOutput
+    this.#unfinished = { Bucket: Bucket!, Key: Key!, UploadId: result.UploadId! }
+    return result
+  }
+
+  /** Never rejects: if S3 does not accept this either, nothing can be done. If it is silent for some time, it goes on in the background. */
   async deleteParts(): Promise<void> {
-    const parts = this.#unfinished
-    if (parts === null) return
     const signal = AbortSignal.timeout(DELETE_TIMEOUT_MS)
-    await sendUntil(this.#client, new this.#s3.AbortMultipartUploadCommand(parts) as never, signal).catch(() => {})
+    await Promise.race([this.#delete().catch(() => {}), once(signal, 'abort')])
+  }
+
+  async #delete(): Promise<void> {
+    await this.#begun
+    const parts = this.#unfinished
+    if (parts !== null) await this.#client.send(new this.#s3.AbortMultipartUploadCommand(parts) as never)
   }
 }
 

@@ -102,12 +102,26 @@ for (const [silent, ...ends] of [
       await eventually(() => s3.sent.includes(silent), 'the command')
       if (end === 'the signal') control.abort(reason)
       else content.destroy(reason)
+      if (silent === 'CreateMultipartUpload') answer.open() // too late, but it says what is to be deleted
       await assert.rejects(saving, reason)
-      if (silent === 'CreateMultipartUpload') answer.open() // too late
-      if (silent !== 'PutObject') await eventually(() => s3.sent.includes('AbortMultipartUpload'), 'the end of all parts')
-      await eventually(() => s3.unfinished.size === 0, 'the end of all parts')
-      assert.equal(s3.objects.size, 0)
+      assert.deepEqual([s3.objects.size, s3.unfinished.size], [0, 0])
+      assert.equal(s3.sent.includes('AbortMultipartUpload'), silent !== 'PutObject')
     })
+
+test('a save ends ten seconds after its signal if S3 stays silent, and deletes what it has begun once S3 answers', async (t) => {
+  const alive = setInterval(() => {}, 60_000) // the timer of the save does not keep a process alive
+  t.after(() => clearInterval(alive))
+  const s3 = new FakeS3()
+  const answer = gate()
+  s3.held.set('CreateMultipartUpload', answer.promise)
+  const [control, reason] = [new AbortController(), new Error('no more')]
+  const saving = saveToS3(s3.client, TARGET, INFO, streamOf(FILE), { partSize: PART, signal: control.signal })
+  await eventually(() => s3.sent.includes('CreateMultipartUpload'), 'the command')
+  control.abort(reason)
+  await assert.rejects(saving, reason)
+  answer.open()
+  await eventually(() => s3.sent.includes('AbortMultipartUpload') && s3.unfinished.size === 0, 'the end of all parts')
+})
 
 test('a file of a form that is refused later is deleted', async () => {
   const s3 = new FakeS3()

@@ -42,6 +42,10 @@ const FORM = encodeForm([
   { name: 'file', content: NOISE, fileName: 'a.bin', contentType: 'application/octet-stream' },
 ])
 const [, FORM_TYPE] = /: (.*)\r\n$/.exec(FORM_FIELD)!
+/** The beginning of a form up to the content of its file. */
+const [FILE_HEAD] = encodeForm([{ name: 'file', fileName: 'a', content: '|' }])
+  .toString()
+  .split('|')
 const MAX_BODY = 1_000_000
 const MIB = 1024 * 1024
 
@@ -271,8 +275,9 @@ test('a chunked body with nothing in it is not a coded one', async (t) => {
   assert.match(`${status} ${body}`, /^400 .*gzip: it ends too early.*WEIR_BODY_MALFORMED/)
 })
 
-/** Members of gzip that decode to `mebibytes` of zeros, without ever having them in memory. */
-function* zeros(mebibytes: number): Generator<Uint8Array> {
+/** Members of gzip that decode to `start` and `mebibytes` of zeros, without ever having them in memory. */
+function* zeros(mebibytes: number, start = ''): Generator<Uint8Array> {
+  yield zlib.gzipSync(start)
   const member = zlib.gzipSync(Buffer.alloc(MIB), { level: 9 })
   for (let i = 0; i < mebibytes; i++) yield member
 }
@@ -288,7 +293,7 @@ describe('10 GiB of zeros', () => {
         let sent = 0
         let most = 0
         const before = memoryInUse()
-        const bomb = zeros(10 * 1024)
+        const bomb = zeros(10 * 1024, path === '/form-stream' ? FILE_HEAD : '')
         const body = new ReadableStream<Uint8Array>(
           {
             pull(controller) {
