@@ -88,8 +88,8 @@ const DELETE_TIMEOUT_MS = 10_000
  *
  * When the save fails (the client disconnects, a limit, the signal, S3), the parts are deleted before the promise rejects, and there is no
  * object. Only if S3 does not accept that within ten seconds, or the process ends, parts remain: have a lifecycle rule of the bucket abort
- * incomplete multipart uploads. While S3 is silent about a complete file, only the signal and the timeouts of your
- * client end the save, and S3 may store the object nevertheless.
+ * incomplete multipart uploads. While S3 is silent about a complete file, only the signal and the timeouts of your client end the save, and S3
+ * may store the object nevertheless.
  *
  * @param client of your program
  * @param info what the client sent about the file; only the extension of its `fileName` is used
@@ -162,6 +162,7 @@ class Sender {
   readonly #end = new AbortController()
   readonly #cut: Promise<never>
   #reject!: (reason: Error) => void
+  /** The command that begins the parts; null for a save without any. */
   #begun: Promise<unknown> | null = null
   /** The parts that may be in S3. */
   #unfinished: { readonly Bucket: string; readonly Key: string; readonly UploadId: string } | null = null
@@ -213,6 +214,7 @@ class Sender {
 
   /** Never rejects: if S3 does not accept this either, nothing can be done. If it is silent for some time, it goes on in the background. */
   async deleteParts(): Promise<void> {
+    if (this.#begun === null) return // without a timer, which would last longer than a small save that was refused
     const signal = AbortSignal.timeout(DELETE_TIMEOUT_MS)
     await Promise.race([this.#delete().catch(() => {}), once(signal, 'abort')])
   }
